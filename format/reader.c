@@ -501,3 +501,15 @@ enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visi
     }
     return HAL_OK;
 }
+
+size_t trace_reader_descriptors(const struct trace_reader *reader, int *out_descriptors,
+                                size_t most)
+{
+    size_t count = 0;
+    if (count < most)
+        out_descriptors[count++] = reader->input.descriptor;
+    for (size_t i = 0; i < reader->base_count; i++)
+        count += trace_reader_descriptors(reader->bases[i].reader, out_descriptors + count,
+                                          most - count);
+    return count;
+}

@@ -187,6 +187,11 @@ struct trace_reader;
 enum hal_status trace_reader_open(const char *path, struct trace_reader **out_reader) HAL_CHECKED;
 void trace_reader_close(struct trace_reader *reader);
 
+/* The files that it reads from as long as it is open, at most `most`: for a process that closes all
+ * others. */
+size_t trace_reader_descriptors(const struct trace_reader *reader, int *out_descriptors,
+                                size_t most);
+
 const struct trace_header *trace_reader_header(const struct trace_reader *reader);
 
 /* NULL when the file has none: its capture did not end. */

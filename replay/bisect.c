@@ -8,6 +8,7 @@
 #include "replay/frames.h"
 #include "replay/lockstep.h"
 #include "replay/minimal.h"
+#include "replay/remote.h"
 #include "replay/written.h"
 
 #include <inttypes.h>
@@ -139,7 +140,8 @@ static enum hal_status write_minimal(struct search *s)
         .step = &s->serial.steps[s->divergence.step],
         .inputs = &s->lockstep.inputs,
         .outputs = &s->lockstep.outputs,
-        .device = hal_device_get_info(b->reference),
+        .device = b->reference_options->remote ? &b->reference_options->remote->info
+                                               : hal_device_get_info(b->reference),
         .substitutes = b->candidate_options->substitutes,
         .substitute_count = b->candidate_options->substitute_count,
     };
@@ -402,6 +404,11 @@ static enum hal_status compare_written(struct search *s, struct replay_player *p
     return explain_written(s, player, op, step, &written->first);
 }
 
+static bool is_looked_at(const struct replay_op *op)
+{
+    return op->action == REPLAY_READ || op->action == REPLAY_STEP;
+}
+
 /* All commands, or submissions, one by one; the first digest or read that differs ends it. */
 static enum hal_status run_against_recording(struct search *s, struct replay_player *player)
 {
@@ -412,6 +419,8 @@ static enum hal_status run_against_recording(struct search *s, struct replay_pla
     replay_player_begin(player, report);
     enum hal_status status = HAL_OK;
     for (size_t op = 0; op < plan->op_count && status == HAL_OK && !finding->found; op++) {
+        if (op + 1 < plan->op_count && !is_looked_at(&plan->ops[op]))
+            continue; /* it is played together with the next one that is */
         status = replay_player_until(player, op + 1);
         if (status == HAL_OK && report->different_reads) {
             finding->found = true;
@@ -516,7 +525,9 @@ enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
         return hal_fail(HAL_NO_MEMORY, "no memory for a search");
     s->bisect = bisect;
     s->finding = out_finding;
-    enum hal_status status = bisect->reference ? search_devices(s) : search_recording(s);
+    const bool has_reference =
+        bisect->reference || (bisect->reference_options && bisect->reference_options->remote);
+    enum hal_status status = has_reference ? search_devices(s) : search_recording(s);
     if (status == HAL_OK)
         status = find_races(bisect->plan, out_finding);
     if (out_finding->abandoned)

@@ -12,7 +12,8 @@
 
 struct replay_bisect {
     struct replay_plan *plan;
-    /* Two devices, or twice the same. Reference NULL: against what was recorded. */
+    /* Two devices, or twice the same; NULL where the options name a remote one. Reference NULL, and
+     * no remote one: against what was recorded. */
     struct hal_device *candidate, *reference;
     const struct replay_options *candidate_options, *reference_options;
     bool unwritten;      /* the two differ in what unwritten bytes hold: who reads them is sought */

@@ -11,6 +11,7 @@ enum hal_status replay_plan_derive(const struct replay_plan *plan, struct replay
     *variant = *plan;
     variant->borrows = true;
     variant->blocks = NULL;
+    variant->recipe = NULL;
     variant->ops = NULL;
     variant->op_count = variant->op_capacity = 0;
     variant->objects = hal_alloc(plan->object_count, sizeof *variant->objects);

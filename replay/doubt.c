@@ -321,33 +321,67 @@ enum hal_status replay_doubt_change(struct replay_player *player,
 
 /* ---- Read-backs ---------------------------------------------------------------------------- */
 
-enum hal_status replay_doubt_read(struct replay_player *player,
-                                  const struct trace_content_event *event, const uint8_t *expected,
-                                  const uint8_t **actual, bool *out_compare)
+enum hal_status replay_doubt_find(const struct replay_player *player,
+                                  const struct trace_content_event *event,
+                                  struct replay_touches *out_ranges)
+{
+    const struct replay_touches *bytes = &player->doubt.bytes;
+    const uint64_t begin = event->offset, end = event->offset + event->size;
+    enum hal_status status = HAL_OK;
+    *out_ranges = (struct replay_touches){0};
+    for (size_t i = 0; i < bytes->count && status == HAL_OK; i++) {
+        const struct replay_touch *touch = &bytes->list[i];
+        const uint64_t from = touch->begin > begin ? touch->begin : begin;
+        const uint64_t to = touch->end < end ? touch->end : end;
+        if (touch->buffer == event->buffer && from < to)
+            status =
+                replay_touches_append(out_ranges, (struct replay_touch){event->buffer, from, to});
+    }
+    return status;
+}
+
+bool replay_doubt_mask(const struct trace_content_event *event, const struct replay_touches *ranges,
+                       const uint8_t *expected, uint8_t *actual)
+{
+    if (event->flags & TRACE_FLAG_DIGEST)
+        return false;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const uint64_t from = ranges->list[i].begin - event->offset;
+        memcpy(actual + from, expected + from, ranges->list[i].end - ranges->list[i].begin);
+    }
+    return true;
+}
+
+static enum hal_status mask_copy(struct replay_player *player,
+                                 const struct trace_content_event *event,
+                                 const struct replay_touches *ranges, const uint8_t *expected,
+                                 const uint8_t **actual, bool *out_compare)
 {
     struct replay_doubt *doubt = &player->doubt;
-    const uint64_t begin = event->offset, end = event->offset + event->size;
-    const struct replay_touch read = {event->buffer, begin, end};
     void *now = doubt->now;
-    *out_compare = true;
-    if (!doubt->bytes.count || !replay_touches_meet(&doubt->bytes, &read))
-        return HAL_OK;
-    player->report->doubtful_reads++;
-    *out_compare = !(event->flags & TRACE_FLAG_DIGEST);
-    if (!*out_compare)
-        return HAL_OK;
     if (!hal_grow(&now, &doubt->now_capacity, event->size, 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for a read-back of %llu bytes",
                         (unsigned long long)event->size);
     doubt->now = now;
     memcpy(doubt->now, *actual, event->size);
-    for (size_t i = 0; i < doubt->bytes.count; i++) {
-        const struct replay_touch *touch = &doubt->bytes.list[i];
-        const uint64_t from = touch->begin > begin ? touch->begin : begin;
-        const uint64_t to = touch->end < end ? touch->end : end;
-        if (touch->buffer == event->buffer && from < to)
-            memcpy(doubt->now + (from - begin), expected + (from - begin), to - from);
-    }
     *actual = doubt->now;
+    *out_compare = replay_doubt_mask(event, ranges, expected, doubt->now);
     return HAL_OK;
+}
+
+enum hal_status replay_doubt_read(struct replay_player *player,
+                                  const struct trace_content_event *event, const uint8_t *expected,
+                                  const uint8_t **actual, bool *out_compare)
+{
+    struct replay_touches ranges;
+    *out_compare = true;
+    if (!player->doubt.bytes.count)
+        return HAL_OK;
+    enum hal_status status = replay_doubt_find(player, event, &ranges);
+    if (status == HAL_OK && ranges.count) {
+        player->report->doubtful_reads++;
+        status = mask_copy(player, event, &ranges, expected, actual, out_compare);
+    }
+    replay_touches_finish(&ranges);
+    return status;
 }

@@ -38,6 +38,14 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* A trace of a stranger's must not choose which files are read, but those that every system has. */
+static bool may_read(const struct replay_plan *plan, const char *path)
+{
+    const bool is_system =
+        (strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/lib", 4) == 0) && !strstr(path, "/../");
+    return path[0] == '/' && (is_system || !plan->only_system_symbols);
+}
+
 /* A module without a build id is known by its name alone. */
 static bool name_function(const struct replay_plan *plan, const struct trace_module *module,
                           const char *path, uint64_t offset, char *out, size_t bytes)
@@ -50,7 +58,7 @@ static bool name_function(const struct replay_plan *plan, const struct trace_mod
             name_by(module, given, offset, out, bytes))
             return true;
     }
-    return path[0] == '/' && name_by(module, path, offset, out, bytes);
+    return may_read(plan, path) && name_by(module, path, offset, out, bytes);
 }
 
 void replay_frame_name(const struct replay_plan *plan, uint64_t address, char *out, size_t bytes)

@@ -1,181 +1,275 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outside of the jail. */
 #include "replay/jail.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "hal/base/text.h"
 #include "hal/hal.h"
+#include "replay/account.h"
 #include "replay/jail_kept.h"
-#include "replay/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
-enum { PROGRAMS_BYTES = 8 * PATH_MAX };
+enum {
+    PROGRAMS_BYTES = 8 * PATH_MAX,
+    LOOK_MS = 50,
+    MOST_SAID = 1 << 20,
+    MOST_DESCRIPTORS = 1 << 16
+};
 
-struct run {
-    const struct replay_jail *jail;
-    struct replay_jail_note *note;
-    char scratch[PATH_MAX];
+struct replay_jail {
+    struct replay_jail_desc desc;
+    char scratch[PATH_MAX]; /* the child's */
+    char results[PATH_MAX]; /* ours: what we write before it is known to be wanted */
+    char paths[REPLAY_MOST_OUTPUTS][PATH_MAX];
     struct replay_kept kept; /* what is compiled, from one replay to the next */
     bool keeps;
     char *programs;
-    sigset_t awaited, before;        /* signals that the outside waits for; the caller's mask */
-    int ended_by;                    /* a signal that asks the outside to end; 0: none */
-    bool cut_short;                  /* by it: the inside had not ended by itself */
-    struct replay_outlet outlets[2]; /* of standard output and standard error */
+    _Atomic uint32_t *refused_call;
+    pid_t child; /* 0: none */
+    bool limits_silence, is_prepared;
+    FILE *said; /* what the child prints */
+    struct replay_channel channel;
+    struct replay_account account;
+    int64_t next_look_ns, heard_ns;
+    char missing[REPLAY_MISSING_BYTES];
+};
+
+/* What the child says first. */
+struct greeting {
+    uint32_t status;
+    char missing[REPLAY_MISSING_BYTES];
+    char message[HAL_MESSAGE_BYTES];
 };
 
 /* ---- Inside -------------------------------------------------------------------------------- */
 
-static _Noreturn void be_inside(struct run *run)
+static int compare_numbers(const void *a, const void *b)
 {
-    const struct replay_walls walls = {.trace = run->jail->trace,
-                                       .given = run->jail->given,
-                                       .given_count = run->jail->given_count,
-                                       .scratch = run->scratch,
-                                       .kept = run->keeps ? run->kept.path : NULL,
-                                       .programs = run->programs,
-                                       .memory_bytes = run->jail->memory_bytes};
+    return *(const int *)a - *(const int *)b;
+}
+
+static void close_range_of(int first, int last)
+{
+#if defined(__linux__)
+    if (first > last || syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u) == 0)
+        return;
+#endif
+    for (int file = first; file <= last && file < MOST_DESCRIPTORS; file++)
+        close(file);
+}
+
+/* Whatever this process has inherited is none of the child's business. */
+static void close_others(const struct replay_jail *jail)
+{
+    int keep[64];
+    size_t count = 0;
+    keep[count++] = jail->channel.from;
+    keep[count++] = jail->channel.to;
+    for (size_t i = 0; i < jail->desc.file_count && count < sizeof keep / sizeof *keep; i++)
+        keep[count++] = jail->desc.files[i];
+    qsort(keep, count, sizeof *keep, compare_numbers);
+    int first = STDERR_FILENO + 1;
+    for (size_t i = 0; i < count; i++) {
+        close_range_of(first, keep[i] - 1);
+        first = keep[i] >= first ? keep[i] + 1 : first;
+    }
+    close_range_of(first, INT_MAX);
+}
+
+/* No file may be larger than all together; memory that is shared is a file, too. */
+static void limit_files(const struct replay_jail *jail)
+{
+    struct rlimit old;
+    const uint64_t memory_bytes =
+        jail->desc.memory_bytes ? jail->desc.memory_bytes : hal_memory_total_bytes();
+    const uint64_t disk_bytes = jail->account.most_disk_bytes;
+    const rlim_t most = (rlim_t)(memory_bytes > disk_bytes ? memory_bytes : disk_bytes);
+    if (getrlimit(RLIMIT_FSIZE, &old) == 0 && most < old.rlim_max)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, most});
+}
+
+static void reset_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void be_inside(struct replay_jail *jail)
+{
+    const struct replay_jail_desc *desc = &jail->desc;
+    const struct replay_walls walls = {.trace = desc->trace,
+                                       .given = desc->given,
+                                       .given_count = desc->given_count,
+                                       .scratch = jail->scratch,
+                                       .kept = jail->keeps ? jail->kept.path : NULL,
+                                       .programs = jail->programs,
+                                       .memory_bytes = desc->memory_bytes};
+    static struct greeting greeting;
+    struct replay_inside inside = {.channel = &jail->channel, .refused_call = jail->refused_call};
     int exit_status = EXIT_FAILURE;
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     setpgid(0, 0);
-    if (dup2(run->outlets[0].inside, STDOUT_FILENO) < 0 ||
-        dup2(run->outlets[1].inside, STDERR_FILENO) < 0)
+    if (dup2(fileno(jail->said), STDOUT_FILENO) < 0 || dup2(fileno(jail->said), STDERR_FILENO) < 0)
         _exit(EXIT_FAILURE);
-    sigprocmask(SIG_SETMASK, &run->before, NULL);
-    setenv("HAL_CACHE_SCRATCH", run->keeps ? run->kept.path : run->scratch, 1);
-    setenv("TMPDIR", run->scratch, 1);
-    const enum hal_status status = replay_walls_enter(&walls, run->note->missing);
-    if (status == HAL_OK) {
-        exit_status = run->jail->inside(run->jail->user, run->note);
-    } else {
-        run->note->refused = true;
-        snprintf(run->note->refusal, sizeof run->note->refusal, "%s", hal_message());
-    }
+    close_others(jail);
+    reset_signals();
+    limit_files(jail);
+    setenv("HAL_CACHE_SCRATCH", jail->keeps ? jail->kept.path : jail->scratch, 1);
+    setenv("TMPDIR", jail->scratch, 1);
+    const enum hal_status status = replay_walls_enter(&walls, inside.missing);
+    greeting.status = (uint32_t)status;
+    snprintf(greeting.missing, sizeof greeting.missing, "%s", inside.missing);
+    snprintf(greeting.message, sizeof greeting.message, "%s", status ? hal_message() : "");
+    if (replay_channel_send(&jail->channel, &greeting, sizeof greeting, NULL, 0) == HAL_OK &&
+        replay_channel_flush(&jail->channel) == HAL_OK && status == HAL_OK)
+        exit_status = desc->inside(desc->user, &inside);
     fflush(NULL);
-    _exit(exit_status); /* what would run at exit belongs to the outside */
+    _exit(exit_status); /* what would run at exit belongs to the parent */
 }
 
-void replay_jail_settle(struct replay_jail_note *note)
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+static void close_one(int *descriptor)
 {
-    fflush(stdout);
-    fflush(stderr);
-    for (int i = 0; i < 2 && note->is_jailed; i++)
-        replay_outlet_settle(i ? STDERR_FILENO : STDOUT_FILENO, &note->settled[i]);
+    if (*descriptor >= 0)
+        close(*descriptor);
+    *descriptor = -1;
 }
 
-void replay_jail_begin_report(struct replay_jail_note *note)
+/* Returns how it ended: as of waitpid. */
+static int end_child(struct replay_jail *jail, bool by_force)
 {
-    replay_jail_settle(note);
-    if (note->is_jailed)
-        replay_outlet_begin_report(STDOUT_FILENO);
-}
-
-/* ---- Outside ------------------------------------------------------------------------------- */
-
-/* Also what the child's children have left: they are this process's now. */
-static void kill_all(pid_t child)
-{
-    kill(-child, SIGKILL);
-    kill(child, SIGKILL);
-}
-
-static void kill_orphans(void)
-{
-#if defined(__linux__)
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    for (int rounds = 0; rounds < 1000; rounds++) {
-        FILE *file = fopen(path, "r");
-        const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-        if (file)
-            fclose(file);
-        text[length] = '\0';
-        char *at = text, *end;
-        long number = strtol(at, &end, 10);
-        if (end == at)
-            return;
-        for (; end != at; at = end, number = strtol(at, &end, 10)) {
-            kill((pid_t)number, SIGKILL);
-            waitpid((pid_t)number, NULL, 0);
-        }
+    int state = 0;
+    if (!jail->child)
+        return 0;
+    if (by_force) {
+        kill(-jail->child, SIGKILL);
+        kill(jail->child, SIGKILL);
     }
-#endif
+    while (waitpid(jail->child, &state, 0) < 0 && errno == EINTR)
+        ;
+    kill(-jail->child, SIGKILL);
+    replay_account_kill();
+    jail->child = 0;
+    close_one(&jail->channel.from);
+    close_one(&jail->channel.to);
+    replay_channel_finish(&jail->channel);
+    return state;
 }
 
-static enum hal_status judge(bool late, const struct replay_jail *jail, int state, int *out_exit)
+void replay_jail_stop(struct replay_jail *jail)
 {
-    if (late)
-        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s",
-                        (double)jail->time_ns / 1e9);
+    (void)end_child(jail, true);
+}
+
+static enum hal_status explain_end(int state)
+{
     if (WIFSIGNALED(state))
         return hal_fail(HAL_FAILED, "the replay was ended by signal %d (%s)", WTERMSIG(state),
                         strsignal(WTERMSIG(state)));
-    *out_exit = WEXITSTATUS(state);
+    return hal_fail(HAL_FAILED,
+                    "the sandboxed process ended in the middle of the replay, with exit status %d",
+                    WEXITSTATUS(state));
+}
+
+static bool has_ended(const struct replay_jail *jail)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)jail->child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid == jail->child;
+}
+
+/* Who closes its end of the channel is about to end, as a rule. */
+static enum hal_status explain_silence(struct replay_jail *jail)
+{
+    enum { LOOKS = 50, APART_MS = 10 };
+    for (int i = 0; i < LOOKS && !has_ended(jail); i++)
+        poll(NULL, 0, APART_MS);
+    return explain_end(end_child(jail, true));
+}
+
+/* ---- Watching ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+    ended_by = number;
+}
+
+static enum hal_status check(struct replay_jail *jail)
+{
+    const int64_t now_ns = hal_clock_ns();
+    bool has_helpers = false;
+    if (ended_by)
+        return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
+                        strsignal((int)ended_by));
+    if (now_ns >= jail->desc.deadline_ns)
+        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s (--time-limit)",
+                        (double)jail->desc.time_ns / 1e9);
+    if (now_ns >= jail->next_look_ns) {
+        jail->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
+        HAL_TRY(replay_account_check(&jail->account, &has_helpers));
+    }
+    if (has_helpers || !jail->limits_silence) /* who compiles may take as long as that takes */
+        jail->heard_ns = now_ns;
+    const int64_t spare_ns =
+        INT64_C(3000000000); /* it finds out by itself, as a rule, and says what */
+    if (jail->desc.patience_ns && now_ns - jail->heard_ns - spare_ns > jail->desc.patience_ns)
+        return hal_fail(
+            HAL_TIMEOUT,
+            "nothing has moved for %g s (--timeout), and the sandboxed process does not answer",
+            (double)jail->desc.patience_ns / 1e9);
     return HAL_OK;
 }
 
-static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, int *out_exit)
+static enum hal_status watch(void *user, int descriptor, short events)
 {
-    bool late = false;
-    int state = 0;
+    struct replay_jail *jail = user;
+    if (!jail->child)
+        return hal_fail(HAL_FAILED, "the sandboxed process has ended");
     for (;;) {
-        const pid_t ended = waitpid(child, &state, WNOHANG);
-        if (ended == child || (ended < 0 && errno != EINTR))
-            break;
-        const int64_t left_ns = deadline_ns - hal_clock_ns();
-        late = late || left_ns <= 0;
-        if (late || run->ended_by)
-            kill_all(child);
-        const int64_t wait_ns = left_ns > 0 && left_ns < 1000000000 ? left_ns : 1000000000;
-        const int number = hal_signal_wait(&run->awaited, wait_ns);
-        if (number && number != SIGCHLD)
-            run->ended_by = number;
+        struct pollfd end = {.fd = descriptor, .events = events};
+        const int64_t left_ms = (jail->desc.deadline_ns - hal_clock_ns()) / 1000000 + 1;
+        const int ready =
+            poll(&end, 1, left_ms < LOOK_MS ? (left_ms > 0 ? (int)left_ms : 0) : LOOK_MS);
+        if (ready > 0) {
+            jail->heard_ns = hal_clock_ns();
+            if (!(end.revents & events) || (events & POLLOUT && end.revents & POLLERR))
+                return explain_silence(jail);
+        }
+        const enum hal_status status =
+            ready > 0 && hal_clock_ns() < jail->next_look_ns && !ended_by ? HAL_OK : check(jail);
+        if (status != HAL_OK) {
+            (void)end_child(jail, true);
+            return status;
+        }
+        if (ready > 0)
+            return HAL_OK;
     }
-    run->cut_short = run->ended_by && WIFSIGNALED(state);
-    kill(-child, SIGKILL);
-    kill_orphans();
-    return judge(late, run->jail, state, out_exit);
-}
-
-static enum hal_status open_outlets(struct run *run)
-{
-    fflush(NULL);
-    HAL_TRY(replay_outlet_open(&run->outlets[0], STDOUT_FILENO, &run->note->settled[0]));
-    run->outlets[0].holds = run->jail->whole;
-    const enum hal_status status =
-        replay_outlet_open(&run->outlets[1], STDERR_FILENO, &run->note->settled[1]);
-    if (status != HAL_OK)
-        replay_outlet_close(&run->outlets[0]);
-    return status;
-}
-
-static enum hal_status follow(struct run *run, pid_t child, int64_t deadline_ns, int *out_exit)
-{
-    enum hal_status status = replay_outlet_run(&run->outlets[0]);
-    if (status == HAL_OK)
-        status = replay_outlet_run(&run->outlets[1]);
-    if (status == HAL_OK)
-        return watch(run, child, deadline_ns, out_exit);
-    kill_all(child);
-    waitpid(child, NULL, 0);
-    return status;
 }
 
 /* ---- Results that are files ---------------------------------------------------------------- */
@@ -225,12 +319,12 @@ static enum hal_status copy_file(int from, const char *target)
 }
 
 /* Before anything takes long. */
-static enum hal_status check_outputs(const struct run *run)
+static enum hal_status check_outputs(const struct replay_jail *jail)
 {
-    for (size_t i = 0; i < run->jail->output_count; i++) {
+    for (size_t i = 0; i < jail->desc.output_count; i++) {
         char path[PATH_MAX];
         int file;
-        HAL_TRY(open_beside(run->jail->outputs[i], path, &file));
+        HAL_TRY(open_beside(jail->desc.outputs[i], path, &file));
         close(file);
         remove(path);
     }
@@ -247,12 +341,10 @@ static bool is_honest(const struct stat *facts)
 }
 
 /* The inside may have put anything there. */
-static enum hal_status bring_out(const struct run *run, size_t index)
+static enum hal_status bring_out(const struct replay_jail *jail, size_t index)
 {
-    char path[PATH_MAX];
     struct stat facts;
-    snprintf(path, sizeof path, "%.4000s/output-%zu", run->scratch, index);
-    const int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int from = open(jail->paths[index], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (from < 0)
         return HAL_OK; /* it made none */
     enum hal_status status = HAL_OK;
@@ -260,147 +352,247 @@ static enum hal_status bring_out(const struct run *run, size_t index)
     if (known && S_ISREG(facts.st_mode) && facts.st_size == 0)
         ; /* opened, and never written: it made none */
     else if (known && is_honest(&facts))
-        status = copy_file(from, run->jail->outputs[index]);
+        status = copy_file(from, jail->desc.outputs[index]);
     else
         status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
-                          run->jail->outputs[index]);
+                          jail->desc.outputs[index]);
     close(from);
     return status;
 }
 
-static enum hal_status bring_all_out(const struct run *run)
+enum hal_status replay_jail_keep_outputs(struct replay_jail *jail)
 {
-    for (size_t i = 0; i < run->jail->output_count; i++)
-        HAL_TRY(bring_out(run, i));
+    for (size_t i = 0; i < jail->desc.output_count; i++)
+        HAL_TRY(bring_out(jail, i));
     return HAL_OK;
 }
 
-/* ---- All ----------------------------------------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------------------------- */
 
-/* Who asked must not take silence for "the same"; who reads no further has asked for the end. The
- * report comes behind the results that it tells of, or not at all. */
-static enum hal_status close_outlets(struct run *run, enum hal_status status, int exit_status)
+static enum hal_status make_folder(const char *what, char out_path[PATH_MAX])
 {
-    struct replay_outlet *const out = &run->outlets[0], *const error = &run->outlets[1];
-    replay_outlet_close(out);
-    replay_outlet_close(error);
-    if (run->note->is_watched)
-        replay_outlet_clear_line(error, REPLAY_PROGRESS_COLUMNS);
-    if (status == HAL_OK && !run->note->refused && !run->note->again && !run->ended_by &&
-        out->error != EPIPE)
-        status = bring_all_out(run);
-    const int lost = replay_outlet_release(out, status == HAL_OK);
-    if (lost == EPIPE && !run->ended_by)
-        run->ended_by = SIGPIPE;
-    if (status != HAL_OK || !lost || exit_status != 0)
-        return status;
-    return hal_fail(HAL_IO, "cannot write the report: %s", strerror(lost));
-}
-
-static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_exit)
-{
-    if (run->jail->trusted) {
-        *out_exit = run->jail->inside(run->jail->user, run->note);
+    const char *const parent = getenv("TMPDIR");
+    if (snprintf(out_path, PATH_MAX, "%s/hal-replay-XXXXXX",
+                 parent && parent[0] ? parent : "/tmp") < PATH_MAX &&
+        mkdtemp(out_path))
         return HAL_OK;
-    }
-    HAL_TRY(open_outlets(run));
-    const pid_t child = fork();
-    if (child == 0)
-        be_inside(run);
-    enum hal_status status =
-        child < 0 ? hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno))
-                  : follow(run, child, deadline_ns, out_exit);
-    return close_outlets(run, status, *out_exit);
+    out_path[0] = '\0';
+    return hal_fail(HAL_IO, "no folder for what a replay %s: %s", what, strerror(errno));
 }
 
-static void name_outputs(struct run *run)
+/* And SIGPIPE, which is an error of who writes. */
+static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+enum { WATCHED = sizeof watched_signals / sizeof *watched_signals };
+static struct sigaction actions_before[WATCHED];
+
+static void catch_signals(void)
 {
-    for (size_t i = 0; i < run->jail->output_count; i++) {
-        if (run->jail->trusted)
-            snprintf(run->note->outputs[i], PATH_MAX, "%s", run->jail->outputs[i]);
-        else
-            snprintf(run->note->outputs[i], PATH_MAX, "%.4000s/output-%zu", run->scratch, i);
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    ended_by = 0;
+    for (size_t i = 0; i < WATCHED; i++) {
+        action.sa_handler = watched_signals[i] == SIGPIPE ? SIG_IGN : note_signal;
+        sigaction(watched_signals[i], NULL, &actions_before[i]);
+        if (actions_before[i].sa_handler != SIG_IGN) /* as of nohup */
+            sigaction(watched_signals[i], &action, NULL);
     }
 }
 
 /* Without a compiler nothing may be started; a trace without kernels needs none. */
-static enum hal_status prepare(struct run *run)
+static enum hal_status prepare(struct replay_jail *jail)
 {
-    const char *const parent = getenv("TMPDIR");
-    HAL_TRY(check_outputs(run));
-    run->programs = hal_alloc(1, PROGRAMS_BYTES);
-    if (!run->programs)
-        return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
-    if (hal_kernel_programs(run->programs, PROGRAMS_BYTES) != HAL_OK)
-        run->programs[0] = '\0';
-    if (snprintf(run->scratch, sizeof run->scratch, "%s/hal-replay-XXXXXX",
-                 parent && parent[0] ? parent : "/tmp") >= (int)sizeof run->scratch ||
-        !mkdtemp(run->scratch)) {
-        run->scratch[0] = '\0';
-        return hal_fail(HAL_IO, "no folder for what a replay compiles: %s", strerror(errno));
-    }
-    run->keeps = replay_kept_open(run->jail->trace, &run->kept);
+    const struct replay_jail_desc *desc = &jail->desc;
+    catch_signals();
+    jail->is_prepared = true;
+    jail->programs = hal_alloc(1, PROGRAMS_BYTES);
+    void *const shared = mmap(NULL, sizeof *jail->refused_call, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    jail->refused_call = shared == MAP_FAILED ? NULL : shared;
+    if (!jail->programs || !jail->refused_call)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
+    if (hal_kernel_programs(jail->programs, PROGRAMS_BYTES) != HAL_OK)
+        jail->programs[0] = '\0';
+    HAL_TRY(make_folder("compiles", jail->scratch));
+    if (desc->output_count)
+        HAL_TRY(make_folder("writes", jail->results));
+    for (size_t i = 0; i < desc->output_count; i++)
+        snprintf(jail->paths[i], PATH_MAX, "%.4000s/output-%zu",
+                 desc->child_outputs & 1u << i ? jail->scratch : jail->results, i);
+    jail->said = tmpfile();
+    if (!jail->said)
+        return hal_fail(HAL_IO, "no file for what a replay prints: %s", strerror(errno));
+    jail->keeps = replay_kept_open(desc->trace, &jail->kept);
 #if defined(__linux__)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
     return HAL_OK;
 }
 
-/* By the number that the inside has left, which can be any. */
-static void tell_refused(const struct run *run)
+enum hal_status replay_jail_open(const struct replay_jail_desc *desc, struct replay_jail **out_jail)
 {
-    char name[REPLAY_CALL_BYTES];
-    const uint32_t call = atomic_load(&run->note->refused_call);
-    if (call && run->jail->refused)
-        run->jail->refused(run->jail->user, replay_walls_call(call - 1, name));
+    struct replay_jail *jail = hal_alloc(1, sizeof *jail);
+    if (!jail)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
+    jail->desc = *desc;
+    jail->channel.from = jail->channel.to = -1;
+    const enum hal_status status = check_outputs(jail);
+    if (status != HAL_OK) {
+        replay_jail_close(jail);
+        return status;
+    }
+    *out_jail = jail;
+    return HAL_OK;
 }
 
-static void finish(struct run *run)
+/* A large read-back is in flight in pieces as large as they may be. */
+static void widen(int pipe_end)
 {
-    if (run->scratch[0])
-        replay_remove_folder(run->scratch);
-    if (run->keeps)
-        replay_kept_close(&run->kept);
-    free(run->programs);
-    munmap(run->note, sizeof *run->note);
-    if (run->cut_short && run->jail->interrupted)
-        run->jail->interrupted(run->jail->user, run->ended_by);
-    sigprocmask(SIG_SETMASK, &run->before, NULL);
-    if (run->ended_by) {
-        signal(run->ended_by, SIG_DFL);
-        raise(run->ended_by);
-    }
+#if defined(F_SETPIPE_SZ)
+    (void)fcntl(pipe_end, F_SETPIPE_SZ, 1 << 20);
+#else
+    (void)pipe_end;
+#endif
 }
 
-enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
+static enum hal_status fork_child(struct replay_jail *jail)
 {
-    struct run run = {.jail = jail};
-    const int64_t deadline_ns = hal_deadline_ns(jail->time_ns);
-    run.note =
-        mmap(NULL, sizeof *run.note, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (run.note == MAP_FAILED)
-        return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
-    run.note->is_watched = isatty(STDERR_FILENO);
-    run.note->is_jailed = !jail->trusted;
-    sigemptyset(&run.awaited);
-    if (!jail->trusted) {
-        static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
-        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-            sigaddset(&run.awaited, signals[i]);
+    int asks[2] = {-1, -1}, answers[2] = {-1, -1};
+    const bool good = hal_pipe(asks) && hal_pipe(answers);
+    if (good)
+        widen(answers[1]);
+    fflush(NULL);
+    const pid_t child = good ? fork() : -1;
+    const int error = errno;
+    jail->channel = (struct replay_channel){.from = asks[0], .to = answers[1]};
+    if (child == 0)
+        be_inside(jail);
+    jail->channel =
+        (struct replay_channel){.from = answers[0], .to = asks[1], .wait = watch, .user = jail};
+    close_one(&asks[0]);
+    close_one(&answers[1]);
+    if (child < 0) {
+        close_one(&jail->channel.from);
+        close_one(&jail->channel.to);
+        return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(error));
     }
-    sigprocmask(SIG_BLOCK, &run.awaited, &run.before);
-    enum hal_status status = jail->trusted ? HAL_OK : prepare(&run);
-    name_outputs(&run);
-    if (status == HAL_OK)
-        status = run_once(&run, deadline_ns, out_exit);
-    if (status == HAL_OK && run.note->refused)
-        status =
-            hal_fail(HAL_UNSUPPORTED, "%.*s", (int)sizeof run.note->refusal - 1, run.note->refusal);
-    if (status == HAL_OK && run.note->again && !run.ended_by) {
-        run.note->again = false;
-        status = run_once(&run, deadline_ns, out_exit);
+    fcntl(jail->channel.to, F_SETFL, O_NONBLOCK);
+    jail->child = child;
+    return HAL_OK;
+}
+
+enum hal_status replay_jail_start(struct replay_jail *jail)
+{
+    static struct greeting greeting;
+    if (!jail->is_prepared)
+        HAL_TRY(prepare(jail));
+    replay_account_init(&jail->account, jail->desc.memory_bytes, replay_account_own_bytes());
+    jail->account.most_disk_bytes += jail->desc.output_bytes;
+    jail->account.folders[0] = jail->scratch;
+    jail->account.folders[1] = jail->keeps ? jail->kept.path : NULL;
+    jail->limits_silence = false;
+    HAL_TRY(fork_child(jail));
+    HAL_TRY(replay_channel_receive(&jail->channel, &greeting, sizeof greeting));
+    greeting.message[sizeof greeting.message - 1] = '\0';
+    snprintf(jail->missing, sizeof jail->missing, "%.*s", (int)sizeof greeting.missing - 1,
+             greeting.missing);
+    if (greeting.status == HAL_OK)
+        return HAL_OK;
+    replay_jail_stop(jail);
+    return hal_fail(HAL_UNSUPPORTED, "%s", greeting.message);
+}
+
+void replay_jail_share(struct replay_jail *jail, size_t file_count, uint64_t output_bytes)
+{
+    jail->desc.file_count = file_count;
+    jail->desc.output_bytes = output_bytes;
+}
+
+struct replay_channel *replay_jail_channel(struct replay_jail *jail)
+{
+    return &jail->channel;
+}
+
+const char *replay_jail_missing(const struct replay_jail *jail)
+{
+    return jail->missing;
+}
+
+const char *replay_jail_output(const struct replay_jail *jail, size_t index)
+{
+    return jail->paths[index];
+}
+
+const char *replay_jail_refused(const struct replay_jail *jail, char out_name[REPLAY_CALL_BYTES])
+{
+    const uint32_t call = jail->refused_call ? atomic_load(jail->refused_call) : 0;
+    return call ? replay_walls_call(call - 1, out_name) : NULL;
+}
+
+bool replay_jail_is_alive(const struct replay_jail *jail)
+{
+    return jail->child != 0;
+}
+
+void replay_jail_limit_silence(struct replay_jail *jail, bool limit)
+{
+    jail->limits_silence = limit;
+    jail->heard_ns = hal_clock_ns();
+}
+
+int replay_jail_interrupted(const struct replay_jail *jail)
+{
+    (void)jail;
+    return (int)ended_by;
+}
+
+enum hal_status replay_jail_wait(struct replay_jail *jail, int *out_exit)
+{
+    int state;
+    while (!has_ended(jail)) {
+        const enum hal_status status = check(jail);
+        if (status != HAL_OK) {
+            replay_jail_stop(jail);
+            return status;
+        }
+        poll(NULL, 0, 1);
     }
-    tell_refused(&run);
-    finish(&run);
-    return status;
+    state = end_child(jail, false);
+    *out_exit = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+    return WIFEXITED(state) ? HAL_OK : explain_end(state);
+}
+
+/* It may have written anything: no more than a few lines, and none that commands a terminal. */
+static void show_said(FILE *said)
+{
+    static char text[MOST_SAID + 1];
+    if (!said)
+        return;
+    rewind(said);
+    const size_t bytes = fread(text, 1, MOST_SAID, said);
+    fclose(said);
+    text[bytes] = '\0';
+    hal_text_clean(text, bytes, true);
+    if (bytes)
+        fprintf(stderr, "hal-replay: the sandboxed process printed:\n%s%s", text,
+                text[bytes - 1] == '\n' ? "" : "\n");
+}
+
+void replay_jail_close(struct replay_jail *jail)
+{
+    if (!jail)
+        return;
+    replay_jail_stop(jail);
+    show_said(jail->said);
+    if (jail->scratch[0])
+        replay_remove_folder(jail->scratch);
+    if (jail->results[0])
+        replay_remove_folder(jail->results);
+    if (jail->keeps)
+        replay_kept_close(&jail->kept);
+    for (size_t i = 0; i < WATCHED && jail->is_prepared; i++)
+        sigaction(watched_signals[i], &actions_before[i], NULL);
+    if (jail->refused_call)
+        munmap(jail->refused_call, sizeof *jail->refused_call);
+    free(jail->programs);
+    free(jail);
 }

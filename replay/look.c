@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/look.h"
 
-#include "hal/base/descriptor.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/lockstep.h"
@@ -69,10 +68,16 @@ static void write_text(FILE *file, enum replay_type type, uint64_t first, const 
     }
 }
 
+static uint64_t bytes_of(const struct replay_plan *plan, uint32_t buffer)
+{
+    const struct trace_buffer_create *created = (const void *)plan->objects[buffer].created;
+    return created->size;
+}
+
 static enum hal_status write_dump(struct looking *l, const struct replay_dump *dump,
                                   uint32_t buffer, enum replay_type type, FILE *file)
 {
-    const uint64_t bytes = hal_buffer_bytes(l->player->live[buffer].buffer);
+    const uint64_t bytes = bytes_of(l->serial.plan, buffer);
     if (dump->format == REPLAY_DUMP_NPY)
         write_npy_header(file, type, bytes / replay_type_bytes(type));
     for (uint64_t at = 0; at < bytes;) {
@@ -103,8 +108,7 @@ static enum hal_status make_dump(struct looking *l, size_t index)
         replay_type_of(options->types, options->type_count, replay_object_label(plan, buffer),
                        plan->objects[buffer].id);
     type = type == REPLAY_TYPE_UNKNOWN ? REPLAY_U8 : type;
-    const int open_one = hal_descriptor_of_path(dump->path);
-    FILE *file = open_one >= 0 ? fdopen(open_one, "wb") : fopen(dump->path, "wb");
+    FILE *file = fopen(dump->path, "wb");
     if (!file)
         return hal_fail(HAL_IO, "cannot write '%s': %s", dump->path, strerror(errno));
     enum hal_status status = write_dump(l, dump, buffer, type, file);
@@ -112,7 +116,7 @@ static enum hal_status make_dump(struct looking *l, size_t index)
     const bool closed = fclose(file) == 0;
     if (status == HAL_OK && (failed || !closed))
         status = hal_fail(HAL_IO, "cannot write '%s': %s", dump->path, strerror(errno));
-    l->result->dump_bytes[index] = hal_buffer_bytes(l->player->live[buffer].buffer);
+    l->result->dump_bytes[index] = bytes_of(plan, buffer);
     l->result->dump_types[index] = type;
     return status;
 }
@@ -128,26 +132,6 @@ static enum hal_status make_dumps(struct looking *l, const struct replay_step *s
 
 /* ---- A dispatch in a loop ------------------------------------------------------------------ */
 
-struct loop {
-    struct hal_semaphore *semaphore;
-    uint64_t value;
-    struct hal_command_buffer *commands; /* NULL: none */
-};
-
-static enum hal_status run_once(struct looking *l, struct loop *loop, int64_t *out_ns)
-{
-    const struct hal_semaphore_value done = {loop->semaphore, ++loop->value};
-    const struct hal_submit_desc submit = {.signals = &done,
-                                           .signal_count = 1,
-                                           .commands = &loop->commands,
-                                           .command_count = loop->commands != NULL};
-    const int64_t begin_ns = hal_clock_ns();
-    HAL_TRY(hal_queue_submit(l->look->device, &submit));
-    HAL_TRY(replay_await(l->player, HAL_WAIT_ALL, &done, 1));
-    *out_ns = hal_clock_ns() - begin_ns;
-    return HAL_OK;
-}
-
 static enum hal_status put_back(struct looking *l, const struct replay_bytes_list *bytes)
 {
     for (size_t i = 0; i < bytes->count; i++) {
@@ -158,8 +142,8 @@ static enum hal_status put_back(struct looking *l, const struct replay_bytes_lis
     return HAL_OK;
 }
 
-/* Each run finds what the first one found, and leaves what it left. */
-static enum hal_status run_many(struct looking *l, struct loop *loop,
+/* Each run finds what the first one found, and leaves what it left. `object` 0: no work. */
+static enum hal_status run_many(struct looking *l, uint32_t object,
                                 const struct replay_bytes_list *before,
                                 struct replay_times *out_times)
 {
@@ -171,7 +155,7 @@ static enum hal_status run_many(struct looking *l, struct loop *loop,
     while (done < wanted && status == HAL_OK) {
         status = put_back(l, before);
         if (status == HAL_OK)
-            status = run_once(l, loop, &times_ns[done++]);
+            status = replay_player_submit_alone(l->player, object, &times_ns[done++]);
     }
     if (status == HAL_OK)
         *out_times = replay_times_of(times_ns, done);
@@ -183,16 +167,10 @@ static enum hal_status run_many(struct looking *l, struct loop *loop,
 static enum hal_status run_loop(struct looking *l, const struct replay_step *step,
                                 const struct replay_bytes_list *before)
 {
-    struct loop loop = {0};
     static const struct replay_bytes_list nothing;
     replay_step_name(l->serial.plan, step, l->result->loop_name);
-    HAL_TRY(hal_semaphore_create(l->look->device, "replay loop", 0, &loop.semaphore));
-    enum hal_status status = run_many(l, &loop, &nothing, &l->result->empty);
-    loop.commands = l->player->live[step->piece].commands;
-    if (status == HAL_OK)
-        status = run_many(l, &loop, before, &l->result->loop);
-    hal_semaphore_release(loop.semaphore);
-    return status;
+    HAL_TRY(run_many(l, 0, &nothing, &l->result->empty));
+    return run_many(l, step->piece, before, &l->result->loop);
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */

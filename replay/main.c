@@ -2,11 +2,11 @@
 /* hal-replay: the order of things, and the exit status. */
 #include "hal/base/output.h"
 #include "hal/base/text.h"
-#include "replay/jail.h"
 #include "replay/selftest.h"
 #include "replay/session.h"
 
-#include <inttypes.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +32,11 @@ static enum replay_exit exit_of(enum hal_status status)
 }
 
 /* False when the report could not be written: whoever asked must not take silence for "the same".
- * `inside`: NULL outside. */
-static bool print(const struct replay_program *options, const struct replay_summary *summary,
-                  struct replay_jail_note *inside)
+ */
+static bool print(const struct replay_program *options, const struct replay_summary *summary)
 {
     if (summary->error[0])
         fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(summary->error).text);
-    if (inside)
-        replay_jail_begin_report(inside);
     bool written = true;
     if (options->json)
         written = replay_print_json(stdout, summary);
@@ -53,46 +50,83 @@ static bool print(const struct replay_program *options, const struct replay_summ
     return status == HAL_OK;
 }
 
-/* Everything that has to do with the file; the second time to name what hung the first time. */
-static int work(void *user, struct replay_jail_note *note)
+/* Who reads JSON gets an object whatever happens; a person has the signal's name from the shell. */
+static _Noreturn void end_by(int number, const struct replay_program *program, const char *error)
 {
-    struct replay_program program = *(const struct replay_program *)user;
-    static char error[HAL_MESSAGE_BYTES];
-    const bool looking = note->hung;
-    program.replay.mark = looking;
-    program.replay.mark_submission = note->submission;
-    struct replay_session session = {.program = &program, .note = note};
-    struct replay_summary *summary = &session.summary;
-    summary->path = program.path;
-    summary->error = error;
-    summary->jail = program.trusted ? NULL : note->missing;
-    const enum hal_status status = replay_session_run(&session);
-    if (status != HAL_OK) {
-        snprintf(error, sizeof error, "%s", hal_message());
-        summary->exit_code = exit_of(status);
-    } else if (looking) {
-        snprintf(error, sizeof error,
-                 "submission #s%" PRIu64
-                 " did not end, but does when its dispatches run one by one",
-                 note->submission);
-        summary->exit_code = REPLAY_EXIT_DIFFERENT;
-    }
-    if (summary->report.hung && !looking) {
-        note->hung = note->again = true;
-        note->submission = summary->report.hung_submission;
-        return (int)summary->exit_code;
-    }
-    if (!print(&program, summary, note) && summary->exit_code == REPLAY_EXIT_SAME)
-        summary->exit_code = REPLAY_EXIT_UNREADABLE;
-    if (summary->report.abandoned) {
-        fflush(NULL);
-        _Exit((int)summary->exit_code); /* releasing the device would wait for work that hangs */
-    }
-    replay_session_finish(&session);
-    return (int)summary->exit_code;
+    const struct replay_summary summary = {
+        .path = program->path, .error = error, .exit_code = REPLAY_EXIT_DIFFERENT};
+    if (program->json && replay_print_json(stdout, &summary))
+        (void)!fflush(stdout);
+    signal(number, SIG_DFL);
+    raise(number);
+    _Exit(REPLAY_EXIT_DIFFERENT);
 }
 
-/* Its kernel is our own: it needs no jail. */
+static void tell_refused(const struct replay_jail *jail)
+{
+    char name[REPLAY_CALL_BYTES];
+    const char *const call = replay_jail_refused(jail, name);
+    if (call)
+        fprintf(stderr,
+                "hal-replay: the sandbox refused the system call '%s': kernels need none, so do "
+                "not trust this trace\n",
+                hal_shown(call).text);
+}
+
+/* The report comes behind the results that it tells of, or not at all. */
+static enum hal_status end_child(struct replay_session *session, enum hal_status status,
+                                 int *out_signal)
+{
+    struct replay_jail *jail = session->jail;
+    if (!jail)
+        return status;
+    const bool ended_well = replay_jail_is_alive(jail);
+    *out_signal = replay_jail_interrupted(jail);
+    replay_jail_stop(jail);
+    if (ended_well && !*out_signal) {
+        const enum hal_status kept = replay_jail_keep_outputs(jail);
+        status = status == HAL_OK ? kept : status;
+    }
+    tell_refused(jail);
+    replay_jail_close(jail);
+    session->jail = NULL;
+    return status;
+}
+
+static int replay(const struct replay_program *program)
+{
+    static char error[HAL_MESSAGE_BYTES];
+    struct replay_session session = {.program = program};
+    struct replay_summary *summary = &session.summary;
+    int number = 0;
+    summary->path = program->path;
+    summary->error = error;
+    enum hal_status status = replay_session_run(&session);
+    if (status != HAL_OK)
+        snprintf(error, sizeof error, "%s", hal_message());
+    const enum hal_status ended = end_child(&session, status, &number);
+    if (status == HAL_OK && ended != HAL_OK) {
+        snprintf(error, sizeof error, "%s", hal_message());
+        summary->runs = 0;
+    }
+    if (ended != HAL_OK)
+        summary->exit_code = exit_of(ended);
+    if (number)
+        end_by(number, program, error);
+    if (ferror(stdout) && errno == EPIPE)
+        end_by(SIGPIPE, program, error);
+    if (!print(program, summary) && summary->exit_code == REPLAY_EXIT_SAME)
+        summary->exit_code = REPLAY_EXIT_UNREADABLE;
+    const int exit_code = (int)summary->exit_code;
+    if (summary->report.abandoned) {
+        fflush(NULL);
+        _Exit(exit_code); /* releasing the device would wait for work that hangs */
+    }
+    replay_session_finish(&session);
+    return exit_code;
+}
+
+/* Its kernel is our own: it needs no sandbox. */
 static int selftest(const struct replay_program *program)
 {
     static struct replay_selftest result;
@@ -110,62 +144,6 @@ static int selftest(const struct replay_program *program)
         return REPLAY_EXIT_UNREADABLE;
     }
     return result.passed ? REPLAY_EXIT_SAME : REPLAY_EXIT_DIFFERENT;
-}
-
-/* Who reads JSON gets an object whatever happens; a person has the signal's name from the shell. */
-static void tell_interrupted(void *user, int number)
-{
-    const struct replay_program *program = user;
-    static char error[HAL_MESSAGE_BYTES];
-    snprintf(error, sizeof error, "interrupted by signal %d (%s)", number, strsignal(number));
-    const struct replay_summary summary = {
-        .path = program->path, .error = error, .exit_code = REPLAY_EXIT_DIFFERENT};
-    if (program->json && replay_print_json(stdout, &summary))
-        (void)!fflush(stdout);
-}
-
-static void tell_refused(void *user, const char *call)
-{
-    (void)user;
-    fprintf(stderr,
-            "hal-replay: the sandbox refused the system call '%s': kernels need none, so do not "
-            "trust this trace\n",
-            hal_shown(call).text);
-}
-
-static int replay(struct replay_program *program)
-{
-    int exit_code = REPLAY_EXIT_UNSUPPORTED;
-    const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES + REPLAY_MOST_SYMBOLS + 1];
-    size_t given_count = 0;
-    for (; given_count < program->replay.map_count; given_count++)
-        given[given_count] = program->maps[given_count].to;
-    for (size_t i = 0; i < program->load.base_count; i++)
-        given[given_count++] = program->bases[i];
-    for (size_t i = 0; i < program->load.symbol_count; i++)
-        given[given_count++] = program->symbols[i];
-    if (program->compare && !program->compare_substitute)
-        given[given_count++] = program->compare;
-    struct replay_jail jail = {.trace = program->path,
-                               .given = given,
-                               .given_count = given_count,
-                               .memory_bytes = program->load.memory_limit_bytes,
-                               .time_ns = program->time_limit_ns,
-                               .output_count = program->output_count,
-                               .trusted = program->trusted,
-                               .whole = program->json || program->output_count,
-                               .inside = work,
-                               .interrupted = tell_interrupted,
-                               .refused = tell_refused,
-                               .user = program};
-    memcpy(jail.outputs, program->outputs, sizeof jail.outputs);
-    const enum hal_status status = replay_jail_run(&jail, &exit_code);
-    if (status == HAL_OK)
-        return exit_code;
-    struct replay_summary summary = {
-        .path = program->path, .error = hal_message(), .exit_code = exit_of(status)};
-    (void)print(program, &summary, NULL);
-    return (int)summary.exit_code;
 }
 
 int main(int argc, char **argv)

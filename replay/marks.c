@@ -97,6 +97,14 @@ uint64_t replay_marks_progress(const struct replay_marks *marks)
     return sum;
 }
 
+bool replay_marks_has_begun(const struct replay_marks *marks)
+{
+    for (uint32_t i = 0; marks && i < marks->submit->command_buffer_count; i++)
+        if (marks->numbers[i] != UINT32_MAX)
+            return true;
+    return false;
+}
+
 /* The name of the kernel of a command buffer's dispatch number `index`, NULL: there are fewer. */
 static const char *kernel_name(const struct replay_plan *plan, const struct replay_object *commands,
                                uint32_t index)

@@ -3,7 +3,7 @@
  * through scoped mappings elsewhere, and by copies on the device where the host cannot map (whose
  * contents a trace knows from a snapshot). */
 #include "hal/base/mem.h"
-#include "replay/player.h"
+#include "replay/remote.h"
 
 static bool can_map(const struct trace_buffer_create *created)
 {
@@ -128,6 +128,8 @@ enum hal_status replay_memory_write(struct replay_player *player, uint32_t objec
                                     const uint8_t *data, uint64_t bytes)
 {
     struct replay_live *live = &player->live[object];
+    if (player->remote)
+        return replay_remote_write(player, object, offset, data, bytes);
     if (live->mapping) {
         memcpy((uint8_t *)live->mapping->data + offset, data, (size_t)bytes);
         return hal_mapping_flush(live->mapping, offset, bytes);
@@ -146,6 +148,8 @@ enum hal_status replay_memory_read(struct replay_player *player, uint32_t object
                                    uint64_t bytes, const uint8_t **out_data)
 {
     struct replay_live *live = &player->live[object];
+    if (player->remote)
+        return replay_remote_read(player, object, offset, bytes, out_data);
     if (live->mapping) {
         *out_data = (const uint8_t *)live->mapping->data + offset;
         return hal_mapping_invalidate(live->mapping, offset, bytes);

@@ -3,12 +3,10 @@
 #include "replay/minimal.h"
 
 #include "format/limits.h"
-#include "hal/base/descriptor.h"
 #include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { STEP_NS = 1000, THREAD = 1 };
 
@@ -365,16 +363,6 @@ static uint64_t unused_id(const struct replay_plan *plan)
     return id + 1;
 }
 
-/* Also where no file can be removed any more. */
-static void remove_result(const char *path)
-{
-    const int open_one = hal_descriptor_of_path(path);
-    if (open_one >= 0)
-        (void)!ftruncate(open_one, 0);
-    else
-        remove(path);
-}
-
 enum hal_status replay_minimal_write(const struct replay_minimal *minimal, const char *path)
 {
     struct writing w = {.minimal = minimal,
@@ -394,6 +382,6 @@ enum hal_status replay_minimal_write(const struct replay_minimal *minimal, const
     hal_idmap_finish(&w.strings);
     hal_idmap_finish(&w.objects);
     if (status != HAL_OK || closed != HAL_OK)
-        remove_result(path);
+        remove(path);
     return hal_add_context(status != HAL_OK ? status : closed, "the minimal trace");
 }

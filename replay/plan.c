@@ -425,6 +425,7 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     plan->allow_unsupported = options->allow_unsupported;
     plan->symbols = options->symbols;
     plan->symbol_count = options->symbol_count;
+    plan->only_system_symbols = options->only_system_symbols;
     plan->memory_limit_bytes =
         options->memory_limit_bytes ? options->memory_limit_bytes : physical_memory_bytes();
     enum hal_status status = trace_reader_open(path, &plan->reader);
@@ -466,6 +467,7 @@ void replay_plan_destroy(struct replay_plan *plan)
         free(plan->blocks);
         plan->blocks = next;
     }
+    free(plan->recipe);
     free(plan->objects);
     free(plan->ops);
     if (!plan->borrows) {

@@ -123,10 +123,12 @@ struct replay_plan {
     uint64_t memory_limit_bytes;
     const char *const *symbols; /* the caller's */
     size_t symbol_count;
+    bool only_system_symbols;
     uint32_t max_list; /* most values, command buffers, barriers or events of any record */
     bool allow_unsupported;
-    bool all_submissions_end; /* the trace saw each one end */
-    bool borrows;             /* all but ops, objects and blocks is another plan's */
+    bool all_submissions_end;     /* the trace saw each one end */
+    struct replay_recipe *recipe; /* serial.h: how it was made; NULL: in another way */
+    bool borrows;                 /* all but ops, objects and blocks is another plan's */
 };
 
 /* Zeroed space for a record of `bytes`, in the plan's memory. HAL_NO_MEMORY, also for the limit. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a plan: one thread, one operation after the other, waits under a watchdog. */
-#include "replay/player.h"
+#include "replay/remote.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -17,7 +17,7 @@ enum {
     /* Work that was set free must end by then, or by the player's limit; but one of a few
      * milliseconds says nothing about how long a busy machine takes to end it. */
     GIVING_UP_MS = 5 * 1000,
-    LEAST_GIVING_UP_MS = 1000
+    LEAST_GIVING_UP_MS = 1000 /* and all that is left to who has waited for its limit already */
 };
 
 void replay_keep_memory(void)
@@ -26,6 +26,11 @@ void replay_keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_MMAP_THRESHOLD, 32 << 20); /* where it would end up by itself, but for the former */
 #endif
+}
+
+int64_t replay_timeout_ns(const struct replay_options *options)
+{
+    return options->timeout_ns ? options->timeout_ns : (int64_t)DEFAULT_TIMEOUT_S * 1000 * MS;
 }
 
 /* ---- Operations ---------------------------------------------------------------------------- */
@@ -68,6 +73,22 @@ static enum hal_status play_write(struct replay_player *player,
     return replay_memory_write(player, (uint32_t)event->buffer, event->offset, data, event->size);
 }
 
+/* To the parent, which compares: what is in doubt first, where anything is. */
+static enum hal_status tell_read(struct replay_player *player, size_t op, const uint8_t *actual)
+{
+    const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
+    struct replay_touches doubt;
+    HAL_TRY(replay_doubt_find(player, event, &doubt));
+    enum hal_status status = HAL_OK;
+    if (doubt.count)
+        status = replay_channel_tell_doubt(player->channel, op, doubt.list,
+                                           doubt.count * sizeof *doubt.list);
+    replay_touches_finish(&doubt);
+    if (status != HAL_OK)
+        return status;
+    return replay_channel_tell(player->channel, op, actual, (size_t)event->size);
+}
+
 static enum hal_status play_read(struct replay_player *player, size_t op)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
@@ -75,10 +96,15 @@ static enum hal_status play_read(struct replay_player *player, size_t op)
     bool compare;
     if (player->mute)
         return HAL_OK;
-    HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
-                                &player->content_bytes, &expected));
+    if (!player->channel)
+        HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
+                                    &player->content_bytes, &expected));
     HAL_TRY(
         replay_memory_read(player, (uint32_t)event->buffer, event->offset, event->size, &actual));
+    if (player->channel) {
+        HAL_TRY(tell_read(player, op, actual));
+        return replay_memory_read_end(player);
+    }
     HAL_TRY(replay_doubt_read(player, event, expected, &actual, &compare));
     if (compare)
         replay_verify_read(player->plan, &player->options, op, expected, actual, player->report);
@@ -221,15 +247,15 @@ static enum hal_status begin_run(struct replay_player *player)
 }
 
 /* Nothing may use the objects any more before they go. */
-static void give_up(struct replay_player *player, bool failed)
+static void give_up(struct replay_player *player, enum hal_status status)
 {
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
     const int64_t most_ns = (int64_t)GIVING_UP_MS * MS, least_ns = (int64_t)LEAST_GIVING_UP_MS * MS;
     const int64_t limit_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
-    const int64_t wait_ns = limit_ns > least_ns ? limit_ns : least_ns;
+    const int64_t wait_ns = limit_ns > least_ns && status != HAL_TIMEOUT ? limit_ns : least_ns;
     (void)!replay_memory_read_end(player);
-    fail_semaphores(player, failed ? "the replay was given up" : "the replay ends here");
+    fail_semaphores(player, status != HAL_OK ? "the replay was given up" : "the replay ends here");
     player->abandoned = hal_device_wait_idle(player->device, wait_ns) == HAL_TIMEOUT;
     hal_fail(HAL_FAILED, "%s", message);
 }
@@ -280,6 +306,9 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
 {
     const struct replay_plan *const plan = player->plan;
     const size_t end = op < plan->op_count ? op : plan->op_count;
+    if (player->remote)
+        return replay_remote_until(player, op);
+    const int64_t part_begin_ns = hal_clock_ns();
     const bool timed = player->options.pace > 0 || player->shuffle || player->op_ends_ns;
     char name[REPLAY_NAME_BYTES];
     if (!player->begun) {
@@ -302,16 +331,21 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
         if (status != HAL_OK)
             return hal_add_context(status, "%s", replay_event_name(now->event, name));
     }
+    player->took_ns = hal_clock_ns() - part_begin_ns;
     return HAL_OK;
 }
 
 enum hal_status replay_player_end(struct replay_player *player, enum hal_status status, bool whole)
 {
+    if (player->remote)
+        return replay_remote_end(player, status, whole);
     if (status == HAL_OK && whole)
         status = hal_add_context(drain(player), "after the last call");
     player->report->total_ns = hal_clock_ns() - player->begin_ns;
-    if (status != HAL_OK || !whole)
-        give_up(player, status != HAL_OK);
+    if (status == HAL_TIMEOUT && player->channel)
+        player->abandoned = true; /* the parent ends this process */
+    else if (status != HAL_OK || !whole)
+        give_up(player, status);
     player->report->abandoned = player->abandoned;
     if (!player->abandoned)
         end_run(player);
@@ -321,8 +355,34 @@ enum hal_status replay_player_end(struct replay_player *player, enum hal_status 
 enum hal_status replay_player_run(struct replay_player *player, struct replay_report *out_report)
 {
     replay_player_begin(player, out_report);
+    if (player->remote)
+        return replay_remote_run(player);
     const enum hal_status status = replay_player_until(player, player->plan->op_count);
     return replay_player_end(player, status, true);
+}
+
+static enum hal_status submit_alone(struct replay_player *player, uint32_t object, int64_t *out_ns)
+{
+    struct hal_command_buffer *const commands = object ? player->live[object].commands : NULL;
+    if (!player->alone)
+        HAL_TRY(hal_semaphore_create(player->device, "replay alone", 0, &player->alone));
+    const struct hal_semaphore_value done = {player->alone, ++player->alone_value};
+    const struct hal_submit_desc submit = {.signals = &done,
+                                           .signal_count = 1,
+                                           .commands = &commands,
+                                           .command_count = commands != NULL};
+    const int64_t begin_ns = hal_clock_ns();
+    HAL_TRY(hal_queue_submit(player->device, &submit));
+    HAL_TRY(replay_await(player, HAL_WAIT_ALL, &done, 1));
+    *out_ns = hal_clock_ns() - begin_ns;
+    return HAL_OK;
+}
+
+enum hal_status replay_player_submit_alone(struct replay_player *player, uint32_t object,
+                                           int64_t *out_ns)
+{
+    return player->remote ? replay_remote_submit_alone(player, object, out_ns)
+                          : submit_alone(player, object, out_ns);
 }
 
 /* ---- Making a player ----------------------------------------------------------------------- */
@@ -368,10 +428,11 @@ static struct replay_player *begin_player(struct replay_plan *plan, struct hal_d
         return NULL;
     player->plan = plan;
     player->device = device;
-    player->timeout_ns =
-        options->timeout_ns ? options->timeout_ns : (int64_t)DEFAULT_TIMEOUT_S * 1000 * MS;
+    player->timeout_ns = replay_timeout_ns(options);
     player->fill = options->fill;
     player->options = *options;
+    player->report = &player->no_report;
+    player->remote = options->remote;
     hal_device_retain(device);
     return player;
 }
@@ -379,6 +440,8 @@ static struct replay_player *begin_player(struct replay_plan *plan, struct hal_d
 enum hal_status replay_player_compile(struct replay_plan *plan, struct hal_device *device,
                                       const struct replay_options *options)
 {
+    if (options->remote)
+        return replay_remote_compile(options->remote, plan, options);
     struct replay_player *player = begin_player(plan, device, options);
     if (!player)
         return hal_fail(HAL_NO_MEMORY, "no memory for a player");
@@ -396,8 +459,8 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
     struct replay_player *player = begin_player(plan, device, options);
     if (!player)
         return hal_fail(HAL_NO_MEMORY, "no memory for a player");
-    enum hal_status status = prepare(player);
-    if (status == HAL_OK && options->mark)
+    enum hal_status status = player->remote ? replay_remote_create(player) : prepare(player);
+    if (status == HAL_OK && options->mark && !player->remote)
         status = replay_marks_create(player, options->mark_submission);
     if (status != HAL_OK) {
         replay_player_destroy(player);
@@ -407,10 +470,8 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
     return HAL_OK;
 }
 
-void replay_player_destroy(struct replay_player *player)
+static void release_prepared(struct replay_player *player)
 {
-    if (!player || player->abandoned)
-        return;
     for (uint32_t i = 1; player->live && i < player->plan->object_count; i++) {
         const enum replay_kind kind = player->plan->objects[i].kind;
         if (kind == REPLAY_EXECUTABLE)
@@ -422,6 +483,17 @@ void replay_player_destroy(struct replay_player *player)
     }
     replay_marks_destroy(player->marks);
     replay_doubt_finish(player);
+    hal_semaphore_release(player->alone);
+}
+
+void replay_player_destroy(struct replay_player *player)
+{
+    if (!player || player->abandoned)
+        return;
+    if (player->remote)
+        replay_remote_destroy(player);
+    else
+        release_prepared(player);
     free(player->live);
     free(player->values);
     free(player->command_list);
@@ -429,6 +501,7 @@ void replay_player_destroy(struct replay_player *player)
     free(player->events);
     free(player->content);
     free(player->file_bytes);
+    free(player->received);
     hal_device_release(player->device);
     free(player);
 }

@@ -42,14 +42,15 @@ struct replay_player {
     uint64_t shuffle;             /* not 0: calls come at random moments; the generator's state */
     struct replay_live *live;     /* by object index; executables, layouts: as long as the player */
     struct replay_report *report; /* of the run */
-    size_t op;                    /* which runs now */
-    int64_t begin_ns;             /* of the run */
-    int64_t *op_ends_ns;          /* if set: when each operation ended */
-    bool mute;                    /* read-backs are not compared */
-    int64_t paced_from_ns;        /* recorded time of the first operation; 0: none yet */
-    bool has_own_semaphores;      /* the plan's own, which a run begins with */
-    bool begun;                   /* the plan's own objects are there */
-    bool abandoned;               /* work hangs: nothing may be freed */
+    struct replay_report no_report;     /* before the first */
+    size_t op;                          /* which runs now */
+    int64_t begin_ns;                   /* of the run */
+    int64_t *op_ends_ns;                /* if set: when each operation ended */
+    bool mute;                          /* read-backs are not compared */
+    int64_t paced_from_ns;              /* recorded time of the first operation; 0: none yet */
+    bool has_own_semaphores;            /* the plan's own, which a run begins with */
+    bool begun;                         /* the plan's own objects are there */
+    bool abandoned;                     /* work hangs: nothing may be freed */
     struct hal_semaphore_value *values; /* room for plan->max_list, as are */
     struct hal_command_buffer **command_list;
     struct hal_buffer_barrier *barriers;
@@ -60,6 +61,16 @@ struct replay_player {
     size_t file_capacity;
     struct replay_marks *marks; /* marks.c; NULL: none */
     struct replay_doubt doubt;
+    int64_t took_ns; /* the last part of the run */
+    /* In a sandboxed child: where read-backs go, which nobody compares here. */
+    struct replay_channel *channel;
+    /* In its parent: the player is there, and what is live, by name alone. */
+    struct replay_remote *remote;
+    uint8_t *received; /* room for what comes from it */
+    size_t received_capacity;
+    /* For command buffers that run alone. */
+    struct hal_semaphore *alone;
+    uint64_t alone_value;
     struct hal_mapping reading; /* memory.c: the scoped mapping of a read */
     /* memory.c: for buffers that the host cannot map; made when first needed. */
     struct hal_buffer *staging;
@@ -83,6 +94,11 @@ void replay_player_begin(struct replay_player *player, struct replay_report *rep
 enum hal_status replay_player_until(struct replay_player *player, size_t op) HAL_CHECKED;
 enum hal_status replay_player_end(struct replay_player *player, enum hal_status status,
                                   bool whole) HAL_CHECKED;
+
+/* Hands one command buffer in, or none (object 0), and waits for its end; *out_ns is the time of
+ * both. */
+enum hal_status replay_player_submit_alone(struct replay_player *player, uint32_t object,
+                                           int64_t *out_ns) HAL_CHECKED;
 
 /* ---- pace.c -------------------------------------------------------------------------------- */
 
@@ -142,6 +158,8 @@ enum hal_status replay_marks_dispatch(struct replay_marks *marks,
                                       struct hal_command_buffer *commands) HAL_CHECKED;
 /* A number that changes with every mark; of NULL 0. */
 uint64_t replay_marks_progress(const struct replay_marks *marks);
+/* The submission runs. */
+bool replay_marks_has_begun(const struct replay_marks *marks);
 /* After a hang: which dispatch does not end, as "dispatch #s12.d40 of 'kernel'", or "". */
 void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES]);
 
@@ -196,6 +214,13 @@ enum hal_status replay_doubt_write(struct replay_player *player,
 enum hal_status replay_doubt_read(struct replay_player *player,
                                   const struct trace_content_event *event, const uint8_t *expected,
                                   const uint8_t **actual, bool *out_compare) HAL_CHECKED;
+/* In two parts: what of the read-back is in doubt (an empty list: nothing is), and what is expected
+ * put in place of that; false: nothing of it can be compared. */
+enum hal_status replay_doubt_find(const struct replay_player *player,
+                                  const struct trace_content_event *event,
+                                  struct replay_touches *out_ranges) HAL_CHECKED;
+bool replay_doubt_mask(const struct trace_content_event *event, const struct replay_touches *ranges,
+                       const uint8_t *expected, uint8_t *actual);
 void replay_doubt_reset(struct replay_player *player); /* before a run */
 void replay_doubt_finish(struct replay_player *player);
 

@@ -43,6 +43,7 @@ struct replay_load_options {
      * where they were; they must stay valid as long as the plan. */
     const char *const *symbols;
     size_t symbol_count;
+    bool only_system_symbols; /* of the others, read none but the system's */
     /* If set: the file is open and can be replayed as far as its header tells; loading goes on. */
     void (*opened)(void *user, const struct trace_header *header);
     void *user;
@@ -200,7 +201,13 @@ struct replay_options {
     const struct replay_path_map *maps;
     size_t map_count;
     bool is_sandboxed; /* files that are not under a new place of the maps cannot be opened */
+    /* The player, and its device, are in a sandboxed child (replay/remote.h), whose read-backs come
+     * here to be compared; `device` is NULL then. NULL: both are in this process. */
+    struct replay_remote *remote;
 };
+
+/* The longest wait that the options allow. */
+int64_t replay_timeout_ns(const struct replay_options *options);
 
 /* Compiles what a player with these options needs, and loads none of it: what can be known before
  * code of the file's making is in the process. Blocks. Fails as replay_player_create. */

@@ -421,6 +421,26 @@ static enum hal_status transform(struct making *m)
     return HAL_OK;
 }
 
+static enum hal_status note_recipe(const struct replay_plan *plan,
+                                   const struct replay_serial_options *options,
+                                   struct replay_plan *variant)
+{
+    static uint64_t last_number;
+    struct replay_recipe *recipe =
+        hal_alloc(1, sizeof *recipe + options->split_count * sizeof *recipe->splits);
+    if (!recipe)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu places", options->split_count);
+    recipe->number = ++last_number;
+    recipe->plan = plan;
+    recipe->options = *options;
+    if (options->split_count)
+        memcpy(recipe->splits, options->split_submissions,
+               options->split_count * sizeof *recipe->splits);
+    recipe->options.split_submissions = recipe->splits;
+    variant->recipe = recipe;
+    return HAL_OK;
+}
+
 enum hal_status replay_serial_make(const struct replay_plan *plan,
                                    const struct replay_serial_options *options,
                                    struct replay_serial *out_serial)
@@ -437,6 +457,8 @@ enum hal_status replay_serial_make(const struct replay_plan *plan,
                  : hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     free(m.values);
     free(m.held);
+    if (status == HAL_OK)
+        status = note_recipe(plan, options, m.variant);
     if (status != HAL_OK)
         replay_serial_finish(out_serial);
     return status;

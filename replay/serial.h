@@ -38,6 +38,14 @@ struct replay_serial_options {
     uint64_t begin;
 };
 
+/* How a serial plan is made once more, by another process that has the same `plan`. */
+struct replay_recipe {
+    uint64_t number; /* no other one's */
+    const struct replay_plan *plan;
+    struct replay_serial_options options; /* with its list behind */
+    uint64_t splits[];
+};
+
 struct replay_serial {
     struct replay_plan *plan;
     struct replay_step *steps;

@@ -6,10 +6,14 @@
 #include "replay/look.h"
 #include "replay/measure.h"
 #include "replay/named.h"
+#include "replay/plan.h"
 #include "replay/trial.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+/* No line that is printed and taken back is longer. */
+enum { PROGRESS_COLUMNS = 40 };
 
 /* ---- What several have in common ----------------------------------------------------------- */
 
@@ -25,34 +29,16 @@ static enum hal_status compile(const struct replay_session *s, struct replay_pla
     return s->program->trusted ? HAL_OK : replay_player_compile(plan, device, options);
 }
 
-/* Before the sandbox is locked. One that stays empty was never made. */
-static enum hal_status open_outputs(struct replay_session *s)
-{
-    for (size_t i = 0; i < s->program->output_count; i++) {
-        const char *const path = s->note->outputs[i];
-        snprintf(s->outputs[i], sizeof s->outputs[i], "%s", path);
-        if (s->program->trusted)
-            continue;
-        const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (file < 0)
-            return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
-        snprintf(s->outputs[i], sizeof s->outputs[i], "/dev/fd/%d", file);
-    }
-    return HAL_OK;
-}
-
 /* Everything is compiled and nothing loaded: a kernel's code may run as it is loaded. */
-static enum hal_status lock_sandbox(const struct replay_session *s)
+static enum hal_status lock_sandbox(struct replay_session *s)
 {
-    return s->program->trusted
-               ? HAL_OK
-               : replay_walls_seal(s->program->output_count > 0, &s->note->refused_call);
+    return s->jail ? replay_remote_lock(s->jail, s->program->record != NULL) : HAL_OK;
 }
 
 static enum hal_status compile_and_lock(struct replay_session *s)
 {
     begin_preparing(s);
-    HAL_TRY(compile(s, s->plan, s->device, &s->program->replay));
+    HAL_TRY(compile(s, s->plan, s->device, &s->options));
     return lock_sandbox(s);
 }
 
@@ -66,15 +52,30 @@ static enum hal_status note_prepared(void *user)
     return HAL_OK;
 }
 
+/* In this process, or as a remote device. */
+struct opened {
+    struct hal_device **device;
+    struct replay_remote *remote; /* NULL: in this process */
+};
+
+static enum hal_status open_uri(const char *uri, const struct opened *out)
+{
+    return out->remote ? replay_remote_open(out->remote, uri) : hal_device_open(uri, out->device);
+}
+
+static const char *output_path(const struct replay_session *s, size_t index)
+{
+    return s->jail ? replay_jail_output(s->jail, index) : s->program->outputs[index];
+}
+
 /* With so many queues, if the driver takes a number; 0: as the URI says. */
-static enum hal_status open_with_queues(const char *uri, uint32_t queues,
-                                        struct hal_device **out_device)
+static enum hal_status open_with_queues(const char *uri, uint32_t queues, const struct opened *out)
 {
     char wider[256];
     if (queues && replay_target_uri(uri, queues, wider, sizeof wider) &&
-        hal_device_open(wider, out_device) == HAL_OK)
+        open_uri(wider, out) == HAL_OK)
         return HAL_OK;
-    return hal_device_open(uri, out_device);
+    return open_uri(uri, out);
 }
 
 static bool says_queues(const char *uri)
@@ -84,9 +85,9 @@ static bool says_queues(const char *uri)
 }
 
 /* A device that the user names has as many queues as the trace needs, unless he says how many. */
-static enum hal_status open_chosen(const char *uri, uint32_t queues, struct hal_device **out_device)
+static enum hal_status open_chosen(const char *uri, uint32_t queues, const struct opened *out)
 {
-    return open_with_queues(uri, says_queues(uri) || queues <= 1 ? 0 : queues, out_device);
+    return open_with_queues(uri, says_queues(uri) || queues <= 1 ? 0 : queues, out);
 }
 
 /* NULL: the recorded one. */
@@ -102,7 +103,8 @@ static void open_beside(void *user, const struct trace_header *header)
 {
     struct replay_session *s = user;
     const char *const chosen = chosen_device(s);
-    if (s->program->what_if || (chosen && !says_queues(chosen) && header->device.queue_count > 1))
+    if (s->jail || s->program->what_if ||
+        (chosen && !says_queues(chosen) && header->device.queue_count > 1))
         return;
     replay_opening_begin(&s->opening, chosen ? chosen : header->device.uri);
 }
@@ -111,6 +113,7 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
 {
     const char *const chosen = chosen_device(s);
     const uint32_t needed = s->summary.plan->queue_count;
+    const struct opened opened = {&s->device, s->options.remote};
     if (s->opening.begun) {
         HAL_TRY(replay_opening_end(&s->opening, &s->device));
         if (!chosen || says_queues(chosen) || needed <= hal_device_get_info(s->device)->queue_count)
@@ -119,9 +122,9 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
         s->device = NULL;
     }
     if (chosen)
-        return open_chosen(chosen, queues > needed ? queues : needed, &s->device);
+        return open_chosen(chosen, queues > needed ? queues : needed, &opened);
     return open_with_queues(s->summary.plan->header->device.uri, queues > needed ? queues : 0,
-                            &s->device);
+                            &opened);
 }
 
 /* A driver of Vulkan that is missing may be a GPU's, whose files are behind the walls. */
@@ -145,7 +148,8 @@ static enum hal_status open_device(struct replay_session *s)
     HAL_TRY(chosen_device(s)
                 ? status
                 : hal_add_context(status, "the recorded device (--device chooses another)"));
-    s->summary.device = hal_device_get_info(s->device);
+    s->summary.device =
+        s->options.remote ? &s->options.remote->info : hal_device_get_info(s->device);
     if (queues <= s->summary.device->queue_count)
         return HAL_OK;
     return hal_fail(
@@ -158,6 +162,7 @@ static enum hal_status open_device(struct replay_session *s)
 static enum hal_status load(struct replay_session *s)
 {
     struct replay_load_options options = s->program->load;
+    options.only_system_symbols = !s->program->trusted;
     options.opened = open_beside;
     options.user = s;
     const enum hal_status status = replay_plan_load(s->program->path, &options, &s->plan);
@@ -166,11 +171,11 @@ static enum hal_status load(struct replay_session *s)
     return status;
 }
 
-/* By blanks: what leaves the jail commands no terminal. */
+/* By blanks: not every terminal knows more. */
 static void hide_progress(struct replay_session *s)
 {
     if (s->shows_progress)
-        fprintf(stderr, "\r%*s\r", REPLAY_PROGRESS_COLUMNS, "");
+        fprintf(stderr, "\r%*s\r", PROGRESS_COLUMNS, "");
     s->shows_progress = false;
 }
 
@@ -180,13 +185,13 @@ static void show_progress(void *user, uint64_t done, uint64_t most)
     static int64_t next_ns;
     struct replay_session *s = user;
     const int64_t now_ns = hal_clock_ns(), step_ns = 200 * 1000 * 1000;
-    if (s->program->quiet || !s->note->is_watched || (done < most && now_ns < next_ns))
+    if (s->program->quiet || !s->is_watched || (done < most && now_ns < next_ns))
         return;
     next_ns = now_ns + step_ns;
-    char line[REPLAY_PROGRESS_COLUMNS + 1];
+    char line[PROGRESS_COLUMNS + 1];
     snprintf(line, sizeof line, "run %llu of %s%llu", (unsigned long long)done,
              s->program->benchmark ? "at most " : "", (unsigned long long)most);
-    fprintf(stderr, "\r%-*s", REPLAY_PROGRESS_COLUMNS, line);
+    fprintf(stderr, "\r%-*s", PROGRESS_COLUMNS, line);
     s->shows_progress = true;
 }
 
@@ -232,7 +237,7 @@ static void judge(struct replay_session *s)
 
 static enum hal_status create_player(struct replay_session *s)
 {
-    HAL_TRY(replay_player_create(s->plan, s->device, &s->program->replay, &s->player));
+    HAL_TRY(replay_player_create(s->plan, s->device, &s->options, &s->player));
     return note_prepared(s);
 }
 
@@ -242,31 +247,31 @@ static enum hal_status begin_record(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (!program->record)
         return HAL_OK;
-    /* Who replays knows what the host writes, and says so. */
-    setenv("HAL_DEVICE_PROFILING_DIRTY", "announced", 1);
-    const struct hal_profiling_options options = {.file = s->outputs[program->record_output],
+    const struct hal_profiling_options options = {.file = output_path(s, program->record_output),
                                                   .force = true,
                                                   .stacks = "none",
                                                   .base = program->path};
-    /* The capture's own file may lie beside the result, where that has a folder. */
-    if (!program->trusted)
-        setenv("HAL_DEVICE_PROFILING_SIDECAR", getenv("TMPDIR"), 1);
-    return hal_add_context(hal_device_profiling_begin(s->device, &options, HAL_FOREVER),
-                           "--record");
+    const enum hal_status status =
+        s->jail ? replay_remote_record(s->options.remote, &options)
+                : hal_device_profiling_begin(s->device, &options, HAL_FOREVER);
+    return hal_add_context(status, "--record");
 }
 
 static enum hal_status end_record(struct replay_session *s, enum hal_status status)
 {
     if (!s->program->record || s->summary.report.abandoned)
         return status;
-    const enum hal_status ended = hal_device_profiling_end(s->device);
+    if (s->jail && !replay_jail_is_alive(s->jail))
+        return status;
+    const enum hal_status ended =
+        s->jail ? replay_remote_end_record(s->options.remote) : hal_device_profiling_end(s->device);
     return status != HAL_OK ? status : hal_add_context(ended, "--record");
 }
 
 static enum hal_status verify(struct replay_session *s)
 {
     begin_preparing(s);
-    HAL_TRY(compile(s, s->plan, s->device, &s->program->replay));
+    HAL_TRY(compile(s, s->plan, s->device, &s->options));
     HAL_TRY(begin_record(s));
     HAL_TRY(lock_sandbox(s));
     HAL_TRY(create_player(s));
@@ -281,7 +286,7 @@ static enum hal_status verify(struct replay_session *s)
 static enum hal_status check_names(const struct replay_session *s)
 {
     const struct replay_plan *const plans[] = {s->plan, s->other_plan};
-    return replay_names_check(plans, s->other_plan ? 2 : 1, &s->program->replay);
+    return replay_names_check(plans, s->other_plan ? 2 : 1, &s->options);
 }
 
 /* The player's way against that of another plan, or with other options. */
@@ -313,13 +318,10 @@ static enum hal_status what_if(struct replay_session *s)
     HAL_TRY(verify(s));
     if (summary->different_runs)
         return HAL_OK;
-    HAL_TRY(
-        replay_plan_what_if(s->plan, &s->program->change, &summary->what_if_info, &s->other_plan));
     summary->what_if = s->program->what_if;
     if (!summary->what_if_info.changed)
         return HAL_OK;
-    const enum hal_status status =
-        try_pairs(s, s->other_plan, &s->program->replay, s->program->runs);
+    const enum hal_status status = try_pairs(s, s->other_plan, &s->options, s->program->runs);
     judge(s);
     return status;
 }
@@ -327,14 +329,13 @@ static enum hal_status what_if(struct replay_session *s)
 static enum hal_status compare(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
-    struct replay_options base = program->replay, variant = program->replay;
+    struct replay_options base = s->options, variant = s->options;
     struct replay_plan *other = s->plan;
     if (program->compare_substitute) { /* the first one is the other way's */
         base.substitutes++;
         base.substitute_count--;
     }
     if (!program->compare_substitute) {
-        HAL_TRY(replay_plan_load(program->compare, &program->load, &s->other_plan));
         HAL_TRY(check_names(s));
         other = s->other_plan;
     }
@@ -387,7 +388,7 @@ static enum hal_status isolate(struct replay_session *s)
     HAL_TRY(s->program->benchmark ? benchmark(s) : compile_and_lock(s));
     const struct replay_isolate isolate = {.plan = s->plan,
                                            .device = s->device,
-                                           .options = &s->program->replay,
+                                           .options = &s->options,
                                            .runs = s->program->repeat > 1 ? s->program->repeat : 5,
                                            .prepared = note_prepared,
                                            .progress = show_progress,
@@ -409,7 +410,7 @@ static enum hal_status compile_search(const struct replay_session *s,
                                       const struct replay_bisect *search)
 {
     enum hal_status status = compile(s, s->plan, search->candidate, search->candidate_options);
-    if (!search->reference)
+    if (!search->reference && !search->reference_options->remote)
         return status;
     HAL_TRY(hal_add_context(status, "the candidate"));
     status = compile(s, s->plan, search->reference, search->reference_options);
@@ -422,30 +423,34 @@ static enum hal_status bisect(struct replay_session *s)
     static struct replay_finding finding;
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
-    struct replay_options reference_options = program->replay;
+    struct replay_options reference_options = s->options;
     struct hal_device *reference = NULL;
     reference_options.substitute_count = reference_options.buffer_count = 0;
     summary->against = program->against ? program->against : "recorded";
     if (program->verify_unwritten) {
         reference = s->device;
         hal_device_retain(reference);
-        reference_options = program->replay;
-        reference_options.fill = (uint8_t)~program->replay.fill;
+        reference_options = s->options;
+        reference_options.fill = (uint8_t)~s->options.fill;
         summary->against = "a run with other bytes where nobody wrote";
     } else
         summary->minimal = program->minimal;
-    if (!reference && strcmp(summary->against, "recorded") != 0)
-        HAL_TRY(hal_add_context(
-            open_chosen(summary->against, summary->plan->queue_count, &reference), "--against"));
+    const bool is_recorded = strcmp(summary->against, "recorded") == 0;
+    if (s->jail && !program->verify_unwritten)
+        reference_options.remote = is_recorded ? NULL : &s->remotes[1];
+    const struct opened opened = {&reference, reference_options.remote};
+    if (!program->verify_unwritten && !is_recorded)
+        HAL_TRY(hal_add_context(open_chosen(summary->against, summary->plan->queue_count, &opened),
+                                "--against"));
     const struct replay_bisect search = {
         .plan = s->plan,
         .candidate = s->device,
         .reference = reference,
-        .candidate_options = &program->replay,
+        .candidate_options = &s->options,
         .reference_options = &reference_options,
         .unwritten = program->verify_unwritten,
         .narrow = program->bisect || program->verify_unwritten,
-        .minimal = program->minimal ? s->outputs[program->minimal_output] : NULL,
+        .minimal = program->minimal ? output_path(s, program->minimal_output) : NULL,
         .prepared = note_prepared,
         .user = s};
     begin_preparing(s);
@@ -476,11 +481,11 @@ static enum hal_status look(struct replay_session *s)
     struct replay_look look = program->look;
     for (size_t i = 0; i < look.dump_count; i++) {
         dumps[i] = program->dumps[i];
-        dumps[i].path = s->outputs[program->dump_outputs[i]];
+        dumps[i].path = output_path(s, program->dump_outputs[i]);
     }
     look.plan = s->plan;
     look.device = s->device;
-    look.options = &program->replay;
+    look.options = &s->options;
     look.loop_runs = program->repeat > 1 ? program->repeat : 100;
     look.dumps = dumps;
     look.prepared = note_prepared;
@@ -510,28 +515,77 @@ static void show_target(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (program->json || program->quiet)
         return;
-    if (!s->note->hung)
+    if (!s->options.mark)
         (void)replay_print_target(stdout, &s->summary);
-    replay_jail_settle(s->note);
+    fflush(stdout);
     s->summary.target_is_printed = true;
+}
+
+/* ---- The child ----------------------------------------------------------------------------- */
+
+static enum hal_status open_jail(struct replay_session *s)
+{
+    static const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES];
+    const struct replay_program *program = s->program;
+    struct replay_jail_desc desc = {.trace = program->path,
+                                    .given = given,
+                                    .files = s->files,
+                                    .memory_bytes = program->load.memory_limit_bytes,
+                                    .output_count = program->output_count,
+                                    .time_ns = program->time_limit_ns,
+                                    .deadline_ns = s->deadline_ns,
+                                    .inside = replay_serve};
+    for (size_t i = 0; i < program->replay.map_count; i++)
+        given[desc.given_count++] = program->maps[i].to;
+    for (size_t i = 0; i < program->load.base_count; i++)
+        given[desc.given_count++] = program->bases[i];
+    memcpy(desc.outputs, program->outputs, sizeof desc.outputs);
+    if (program->record)
+        desc.child_outputs = 1u << program->record_output;
+    if (program->replay.pace <= 0) /* which may have the replay do nothing for long */
+        desc.patience_ns = replay_timeout_ns(&program->replay);
+    return replay_jail_open(&desc, &s->jail);
+}
+
+/* Its plans are this process's; what it reads of them, it reads from the same files. */
+static enum hal_status start_child(struct replay_session *s)
+{
+    const struct replay_plan_info *info = replay_plan_get_info(s->plan);
+    const struct replay_plan *const plans[] = {s->plan, s->program->compare ? s->other_plan : NULL};
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++)
+        if (plans[i])
+            count += trace_reader_descriptors(plans[i]->reader, s->files + count,
+                                              REPLAY_MOST_FILES - count);
+    replay_jail_share(s->jail, count, 4 * (info->content_bytes + info->read_bytes));
+    HAL_TRY(replay_jail_start(s->jail));
+    s->summary.jail = replay_jail_missing(s->jail);
+    for (uint32_t i = 0; i < REPLAY_MOST_DEVICES; i++)
+        s->remotes[i] = (struct replay_remote){.jail = s->jail, .number = i};
+    s->options.remote = &s->remotes[0];
+    return HAL_OK;
 }
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static enum hal_status run(struct replay_session *s)
+static enum hal_status load_all(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
-    struct replay_summary *summary = &s->summary;
     const int64_t begin_ns = hal_clock_ns();
-    HAL_TRY(open_outputs(s));
     HAL_TRY(load(s));
-    summary->plan = replay_plan_get_info(s->plan);
-    summary->load_ns = hal_clock_ns() - begin_ns;
-    HAL_TRY(open_device(s));
-    if (!program->compare || program->compare_substitute)
-        HAL_TRY(check_names(s));
-    show_target(s);
-    HAL_TRY(replay_target_check(summary->plan, summary->device));
+    s->summary.plan = replay_plan_get_info(s->plan);
+    s->summary.load_ns = hal_clock_ns() - begin_ns;
+    if (program->compare && !program->compare_substitute)
+        return replay_plan_load(program->compare, &program->load, &s->other_plan);
+    if (program->what_if)
+        return replay_plan_what_if(s->plan, &program->change, &s->summary.what_if_info,
+                                   &s->other_plan);
+    return HAL_OK;
+}
+
+static enum hal_status run_mode(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
     if (program->bisect || program->verify_submissions || program->verify_unwritten)
         return bisect(s);
     if (replay_options_look(program))
@@ -545,9 +599,57 @@ static enum hal_status run(struct replay_session *s)
     return program->what_if ? what_if(s) : verify(s);
 }
 
+/* From the device on. */
+static enum hal_status replay(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
+    if (s->jail)
+        HAL_TRY(start_child(s));
+    HAL_TRY(open_device(s));
+    if (!program->compare || program->compare_substitute)
+        HAL_TRY(check_names(s));
+    show_target(s);
+    HAL_TRY(replay_target_check(s->summary.plan, s->summary.device));
+    return run_mode(s);
+}
+
+/* Once more, to name what hung; whatever hangs is left as it is. */
+static enum hal_status look_again(struct replay_session *s)
+{
+    const uint64_t submission = s->summary.report.hung_submission;
+    struct replay_summary *summary = &s->summary;
+    const struct replay_summary before = *summary;
+    *summary = (struct replay_summary){.path = before.path,
+                                       .error = before.error,
+                                       .jail = before.jail,
+                                       .plan = before.plan,
+                                       .load_ns = before.load_ns,
+                                       .what_if_info = before.what_if_info};
+    s->player = NULL;
+    s->device = NULL;
+    s->options.mark = true;
+    s->options.mark_submission = submission;
+    const enum hal_status status = replay(s);
+    if (status != HAL_OK)
+        return status;
+    return hal_fail(HAL_TIMEOUT,
+                    "submission #s%" PRIu64
+                    " did not end, but does when its dispatches run one by one",
+                    submission);
+}
+
 enum hal_status replay_session_run(struct replay_session *s)
 {
-    const enum hal_status status = run(s);
+    s->options = s->program->replay;
+    s->is_watched = isatty(STDERR_FILENO);
+    s->deadline_ns = hal_deadline_ns(s->program->time_limit_ns);
+    enum hal_status status = s->program->trusted ? HAL_OK : open_jail(s);
+    if (status == HAL_OK)
+        status = load_all(s);
+    if (status == HAL_OK)
+        status = replay(s);
+    if (status != HAL_OK && s->summary.report.hung)
+        status = look_again(s);
     hide_progress(s); /* also of what ended early */
     return status;
 }

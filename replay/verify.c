@@ -252,7 +252,7 @@ void replay_verify_read(const struct replay_plan *plan, const struct replay_opti
         verify_digest(plan, options, op, expected, actual, report);
         return;
     }
-    if (memcmp(expected, actual, (size_t)event->size) == 0)
+    if (expected == actual || memcmp(expected, actual, (size_t)event->size) == 0)
         return;
     const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                  replay_object_label(plan, (uint32_t)event->buffer),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits under a watchdog, which names what hangs. */
+#include "replay/channel.h"
 #include "replay/player.h"
 
 #include "hal/base/mem.h"
@@ -9,6 +10,7 @@
 
 enum {
     MS = 1000 * 1000,
+    MOST_SECOND_LOOK_MS = 10 * 1000,
     FIRST_LOOK_MS = 100, /* waits this long are not looked at by the watchdog */
 };
 
@@ -88,12 +90,14 @@ static enum hal_status describe_hang(const struct replay_player *player,
             continue;
         object = find_object(player, values[i].semaphore);
         if (!object)
-            return hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (%g s)",
+            return hal_fail(HAL_TIMEOUT,
+                            "a copy to or from a private buffer does not end (--timeout of %g s)",
                             seconds);
         const struct trace_submit *submit =
             find_unfinished(player, values[i].semaphore, values[i].value, &object);
         hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s: %s is at %" PRIu64 " and should reach %" PRIu64,
+                 "nothing has moved for %g s (--timeout): %s is at %" PRIu64
+                 " and should reach %" PRIu64,
                  seconds, replay_object_name(plan, object, name), value, values[i].value);
         if (!submit)
             return HAL_TIMEOUT;
@@ -104,12 +108,13 @@ static enum hal_status describe_hang(const struct replay_player *player,
     const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
     if (submit) {
         hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s: submission #s%" PRIu64
+                 "nothing has moved for %g s (--timeout): submission #s%" PRIu64
                  " does not end, so %s stays behind",
                  seconds, submit->submission, replay_object_name(plan, object, name));
         return blame(player, submit);
     }
-    return hal_fail(HAL_TIMEOUT, "nothing has moved for %g s, and the device is not idle", seconds);
+    return hal_fail(HAL_TIMEOUT,
+                    "nothing has moved for %g s (--timeout), and the device is not idle", seconds);
 }
 
 /* `values` NULL: until the device is idle. */
@@ -121,6 +126,15 @@ static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mod
                   : hal_device_wait_idle(player->device, timeout_ns);
 }
 
+/* A second look at what was seen to hang need not wait for all of the limit once more. */
+static int64_t limit_ns(const struct replay_player *player)
+{
+    const int64_t most_ns = (int64_t)MOST_SECOND_LOOK_MS * MS, part_ns = player->timeout_ns / 4;
+    if (!replay_marks_has_begun(player->marks))
+        return player->timeout_ns;
+    return part_ns < most_ns ? part_ns : most_ns;
+}
+
 enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
                              const struct hal_semaphore_value *values, size_t count)
 {
@@ -130,7 +144,7 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
         player, mode, values, count, first_ns < player->timeout_ns ? first_ns : player->timeout_ns);
     uint64_t progress = status == HAL_TIMEOUT ? measure_progress(player) : 0;
     while (status == HAL_TIMEOUT) {
-        status = wait_once(player, mode, values, count, player->timeout_ns);
+        status = wait_once(player, mode, values, count, limit_ns(player));
         if (status != HAL_TIMEOUT)
             break;
         const uint64_t now = measure_progress(player);
@@ -139,8 +153,13 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
             break;
         }
         progress = now;
+        if (player->channel)
+            replay_channel_alive(player->channel, hal_clock_ns());
     }
-    player->report->wait_ns += hal_clock_ns() - begin_ns;
+    const int64_t end_ns = hal_clock_ns();
+    player->report->wait_ns += end_ns - begin_ns;
+    if (player->channel)
+        replay_channel_alive(player->channel, end_ns);
     return status;
 }
 

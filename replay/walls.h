@@ -27,8 +27,8 @@ struct replay_walls {
 
 enum { REPLAY_MISSING_BYTES = 256 };
 
-/* Before the process has a second thread. Everything that is open, but the three standard streams,
- * is closed; standard input is empty from now on. `out_missing` says what this system's
+/* Before the process has a second thread. Standard input is empty from now on; what else is open
+ * stays so. `out_missing` says what this system's
  * walls leave open, "": nothing. HAL_UNSUPPORTED: it cannot build one around files, network or
  * programs; HAL_FAILED: it should have been able to. */
 enum hal_status replay_walls_enter(const struct replay_walls *walls,

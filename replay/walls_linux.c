@@ -190,7 +190,7 @@ enum hal_status replay_walls_enter(const struct replay_walls *walls,
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         return hal_fail(HAL_FAILED, "no empty standard input: %s", strerror(errno));
-    syscall(SYS_close_range, 3u, ~0u, 0u);
+    close(nothing);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hal_fail(HAL_FAILED, "privileges can still be gained: %s", strerror(errno));
     HAL_TRY(wall_files(walls, out_missing));

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -130,6 +131,45 @@ size_t fixture_count_files(const char *path)
         count++;
     closedir(folder);
     return count;
+}
+
+void fixture_read_bytes(const char *path, uint8_t **out_data, size_t *out_bytes)
+{
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    assert_true(file && fstat(fileno(file), &facts) == 0);
+    *out_bytes = (size_t)facts.st_size;
+    *out_data = malloc(*out_bytes);
+    assert_non_null(*out_data);
+    assert_int_equal(fread(*out_data, 1, *out_bytes, file), *out_bytes);
+    fclose(file);
+}
+
+/* Its own code in the place of the one compiled kernel in the folder. An entry of the cache ends in
+ * 16 bytes that are always the same, its key, and the SHA-256 of what comes before all these. */
+void fixture_plant(struct fixture *fixture, const char *folder, const char *module)
+{
+    enum { KEY = 32, MAGIC = 16, TRAILER = 2 * KEY + MAGIC };
+    char pattern[2 * PATH_MAX];
+    glob_t found;
+    uint8_t *old, *planted, sum[KEY];
+    size_t old_bytes, bytes;
+    snprintf(pattern, sizeof pattern, "%s/%s/msl/*.so", fixture->folder.path, folder);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    fixture_read_bytes(found.gl_pathv[0], &old, &old_bytes);
+    fixture_read_bytes(module, &planted, &bytes);
+    assert_true(old_bytes > TRAILER && trace_sha256(planted, bytes, sum) == HAL_OK);
+    FILE *file = fopen(found.gl_pathv[0], "wb");
+    assert_non_null(file);
+    const uint8_t *const trailer = old + old_bytes - TRAILER;
+    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, MAGIC + KEY, file) +
+                         fwrite(sum, 1, KEY, file),
+                     bytes + TRAILER);
+    assert_int_equal(fclose(file), 0);
+    free(old);
+    free(planted);
+    globfree(&found);
 }
 
 /* ---- Surroundings --------------------------------------------------------------------------- */

@@ -58,6 +58,12 @@ void fixture_expect_one_line(const struct fixture *fixture);
 char *fixture_change_cache(const char *path);
 void fixture_restore_cache(char *kept);
 
+/* All of a file; the caller frees it. */
+void fixture_read_bytes(const char *path, uint8_t **out_data, size_t *out_bytes);
+
+/* Native code in the place of the one compiled kernel in that folder of the cache. */
+void fixture_plant(struct fixture *fixture, const char *folder, const char *module);
+
 /* So that nothing new lies in the folder unseen: entries. */
 size_t fixture_count_files(const char *path);
 

@@ -103,18 +103,6 @@ static void all_of_it_has_a_time_limit(void **state)
     fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
 }
 
-static void read_bytes(const char *path, uint8_t **out_data, size_t *out_bytes)
-{
-    struct stat facts;
-    FILE *file = fopen(path, "rb");
-    assert_true(file && fstat(fileno(file), &facts) == 0);
-    *out_bytes = (size_t)facts.st_size;
-    *out_data = malloc(*out_bytes);
-    assert_non_null(*out_data);
-    assert_int_equal(fread(*out_data, 1, *out_bytes, file), *out_bytes);
-    fclose(file);
-}
-
 /* Any file would not do: a sanitizer's runtime has one there as it starts. */
 static bool has_scratch(const char *folder)
 {
@@ -150,7 +138,7 @@ static void interrupt(struct fixture *fixture, char *mode)
     assert_int_equal(fixture_count_files(temporary), nothing);
     uint8_t *printed;
     size_t bytes;
-    read_bytes(run.out, &printed, &bytes);
+    fixture_read_bytes(run.out, &printed, &bytes);
     static const char begin[] = "{\"file\":", told[] = "\"exit_code\":1,\"result\":\"error\","
                                                        "\"message\":\"interrupted by signal 2";
     assert_true(bytes > sizeof begin + sizeof told && printed[bytes - 1] == '\n');
@@ -257,33 +245,6 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
-
-/* Its own code in the place of the one compiled kernel in the folder. An entry of the cache ends in
- * 16 bytes that are always the same, its key, and the SHA-256 of what comes before all these. */
-static void plant(struct fixture *fixture, const char *folder)
-{
-    enum { KEY = 32, MAGIC = 16, TRAILER = 2 * KEY + MAGIC };
-    char pattern[2 * PATH_MAX];
-    glob_t found;
-    uint8_t *old, *planted, sum[KEY];
-    size_t old_bytes, bytes;
-    snprintf(pattern, sizeof pattern, "%s/%s/msl/*.so", fixture->folder.path, folder);
-    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    assert_int_equal(found.gl_pathc, 1);
-    read_bytes(found.gl_pathv[0], &old, &old_bytes);
-    read_bytes(CROSSING, &planted, &bytes);
-    assert_true(old_bytes > TRAILER && trace_sha256(planted, bytes, sum) == HAL_OK);
-    FILE *file = fopen(found.gl_pathv[0], "wb");
-    assert_non_null(file);
-    const uint8_t *const trailer = old + old_bytes - TRAILER;
-    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, MAGIC + KEY, file) +
-                         fwrite(sum, 1, KEY, file),
-                     bytes + TRAILER);
-    assert_int_equal(fclose(file), 0);
-    free(old);
-    free(planted);
-    globfree(&found);
-}
 
 /* What comes of each attempt of crossing.c, and whether it can do without a sandbox whatever this
  * machine is. */
@@ -419,7 +380,7 @@ static void native_kernels_cannot_leave(void **state)
     char *const kept =
         fixture_change_cache(test_folder_file(&fixture->folder, "crossed-cache", cache));
     assert_exit(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
-    plant(fixture, "crossed-cache/jail/*");
+    fixture_plant(fixture, "crossed-cache/jail/*", CROSSING);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (replay(fixture, "--device=cpu", "--type=i32", options[i]) != 0)
             fail_msg("%s: %s%s", options[i], fixture->out, fixture->err);
@@ -427,7 +388,7 @@ static void native_kernels_cannot_leave(void **state)
         expect_untouched(fixture, &before);
     }
     assert_exit(replay(fixture, "--device=cpu", "--trusted"), 1);
-    plant(fixture, "crossed-cache");
+    fixture_plant(fixture, "crossed-cache", CROSSING);
     expect_all_succeed(fixture);
     fixture_restore_cache(kept);
 }

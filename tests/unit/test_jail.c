@@ -3,9 +3,9 @@
  * is 0 when it was stopped as it should be, and the line of the check that failed otherwise. The
  * same attempts succeed without a jail, which shows that they are attempts. */
 #include "hal/base/os.h"
-#include "replay/jail.h"
 #include "replay/walls.h"
 #include "tests/support/folder.h"
+#include "tests/support/jailed.h"
 #include "tests/support/redirect.h"
 
 #include <arpa/inet.h>
@@ -34,6 +34,7 @@ struct fixture {
     char trace[PATH_MAX], secret[PATH_MAX], cached[PATH_MAX], given[PATH_MAX];
     char results[2][PATH_MAX], other[PATH_MAX];
     pid_t outside;
+    int inherited; /* a descriptor */
 };
 
 /* An attempt ends with 0, or with a small number that stands for its line. */
@@ -73,11 +74,11 @@ static bool can_run(const char *program, const char *argument)
            WEXITSTATUS(state) != 126;
 }
 
-static int try_files(void *user, struct replay_jail_note *note)
+static int try_files(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
     char path[PATH_MAX];
-    EXPECT(!note->missing[0]);
+    EXPECT(!inside->missing[0]);
     EXPECT(can_open(fixture->trace, O_RDONLY));
     EXPECT(can_open(fixture->cached, O_RDONLY));
     EXPECT(!can_open(fixture->secret, O_RDONLY) && errno == EACCES);
@@ -98,10 +99,10 @@ static int try_files(void *user, struct replay_jail_note *note)
     return 0;
 }
 
-static int try_network(void *user, struct replay_jail_note *note)
+static int try_network(void *user, struct replay_inside *inside)
 {
     (void)user;
-    (void)note;
+    (void)inside;
     int pair[2];
     EXPECT(socket(AF_INET, SOCK_STREAM, 0) < 0);
     EXPECT(socket(AF_INET6, SOCK_DGRAM, 0) < 0);
@@ -110,26 +111,26 @@ static int try_network(void *user, struct replay_jail_note *note)
     return 0;
 }
 
-static int try_programs(void *user, struct replay_jail_note *note)
+static int try_programs(void *user, struct replay_inside *inside)
 {
     (void)user;
-    (void)note;
+    (void)inside;
     EXPECT(!can_run("/bin/sh", "-c:"));
     EXPECT(!can_run("/usr/bin/true", NULL));
     return 0;
 }
 
-static int try_others(void *user, struct replay_jail_note *note)
+static int try_others(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
     struct rlimit limit;
-    (void)note;
+    (void)inside;
     EXPECT(kill(fixture->outside, 0) != 0);
     EXPECT(kill(fixture->outside, SIGKILL) != 0);
     EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max <= 1024);
     limit.rlim_cur = limit.rlim_max = 4096;
     EXPECT(setrlimit(RLIMIT_NOFILE, &limit) != 0);
-    EXPECT(fcntl(3, F_GETFD) < 0); /* nothing was inherited */
+    EXPECT(fcntl(fixture->inherited, F_GETFD) < 0);
     char text[16] = "";
     EXPECT(read(STDIN_FILENO, text, sizeof text) == 0);
     EXPECT(getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0);
@@ -140,11 +141,11 @@ static int try_others(void *user, struct replay_jail_note *note)
 }
 
 /* Calls of which a part is allowed: not this part. */
-static int try_rest_of_calls(void *user, struct replay_jail_note *note)
+static int try_rest_of_calls(void *user, struct replay_inside *inside)
 {
     char letter = 'x';
     (void)user;
-    (void)note;
+    (void)inside;
     EXPECT(ioctl(STDOUT_FILENO, TIOCSTI, &letter) < 0 && errno == ENOSYS);
     EXPECT(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0) < 0 && errno == ENOSYS);
     EXPECT(unshare(CLONE_NEWUSER) < 0 && errno == ENOSYS);
@@ -173,10 +174,10 @@ enum { SANITIZED = 0 };
 enum { GIB_BITS = 30 };
 
 /* Of 1 GiB for buffers: 2 GiB and 8 to spare of data, 4 and 64 of addresses. */
-static int try_memory(void *user, struct replay_jail_note *note)
+static int try_memory(void *user, struct replay_inside *inside)
 {
     (void)user;
-    (void)note;
+    (void)inside;
     EXPECT(can_map((size_t)1 << GIB_BITS, PROT_READ | PROT_WRITE));
     EXPECT(SANITIZED || !can_map((size_t)12 << GIB_BITS, PROT_READ | PROT_WRITE));
     EXPECT(SANITIZED || !can_map((size_t)80 << GIB_BITS, PROT_NONE));
@@ -190,7 +191,7 @@ static void *in_thread(void *argument)
     return argument;
 }
 
-static int try_sealed(void *user, struct replay_jail_note *note)
+static int try_sealed(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
     char path[PATH_MAX], other[PATH_MAX], program[PATH_MAX];
@@ -205,10 +206,10 @@ static int try_sealed(void *user, struct replay_jail_note *note)
             pause();
     }
     EXPECT(child > 0 && kill(child, 0) == 0);
-    EXPECT(replay_walls_seal(false, &note->refused_call) == HAL_OK);
-    EXPECT(!note->refused_call);
+    EXPECT(replay_walls_seal(false, inside->refused_call) == HAL_OK);
+    EXPECT(!*inside->refused_call);
     EXPECT(rename(path, other) < 0 && errno == ENOSYS);
-    EXPECT(note->refused_call == SYS_rename + 1); /* the first one is told */
+    EXPECT(*inside->refused_call == SYS_rename + 1); /* the first one is told */
     EXPECT(unlink(path) < 0 && errno == ENOSYS);
     EXPECT(chmod(path, 0) < 0 && errno == ENOSYS);
     EXPECT(fchmodat(AT_FDCWD, path, 0, 0) < 0 && errno == ENOSYS);
@@ -223,7 +224,7 @@ static int try_sealed(void *user, struct replay_jail_note *note)
     EXPECT(setpgid(0, 0) < 0 && errno == ENOSYS);
     EXPECT(syscall(SYS_close_range, 1000, 1001, 0) < 0 && errno == ENOSYS);
     EXPECT(fcntl(STDIN_FILENO, F_SETOWN, child) < 0 && errno == ENOSYS);
-    EXPECT(note->refused_call == SYS_rename + 1);
+    EXPECT(*inside->refused_call == SYS_rename + 1);
     for (int i = 0; i < 1000; i++) /* a bomb would double each time */
         EXPECT(fork() < 0);
     EXPECT(execl("/usr/bin/true", "true", (char *)NULL) < 0);
@@ -238,15 +239,16 @@ static int try_sealed(void *user, struct replay_jail_note *note)
 
 /* Results: a good one, one that points elsewhere, one of holes, and none. They are open when the
  * sandbox is locked; from then on no file can be made. */
-static int make_results(void *user, struct replay_jail_note *note)
+static int make_results(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
-    FILE *file = fopen(note->outputs[0], "w");
-    EXPECT(file &&
-           can_open(note->outputs[1], O_WRONLY | O_CREAT)); /* and nothing is written there */
+    (void)inside;
+    FILE *file = fopen(replay_jail_output(test_jail, 0), "w");
+    EXPECT(file && can_open(replay_jail_output(test_jail, 1),
+                            O_WRONLY | O_CREAT)); /* and nothing is written there */
     EXPECT(replay_walls_seal(true, NULL) == HAL_OK);
     EXPECT(fputs("result", file) >= 0 && fclose(file) == 0);
-    EXPECT(!can_open(note->outputs[0], O_WRONLY));
+    EXPECT(!can_open(replay_jail_output(test_jail, 0), O_WRONLY));
     EXPECT(!can_open(fixture->results[0], O_WRONLY | O_CREAT));
     EXPECT(!can_open(fixture->other, O_WRONLY | O_CREAT)); /* another trace's compiled kernels */
     EXPECT(fork() < 0);
@@ -254,47 +256,53 @@ static int make_results(void *user, struct replay_jail_note *note)
 }
 
 /* As native code could: it has the descriptors. */
-static int command_terminals(void *user, struct replay_jail_note *note)
+static int command_terminals(void *user, struct replay_inside *inside)
 {
     static const char commands[] = "caf\xC3\xA9 \x1b]52;c;Zm9v\x07\xC2\x9B\x9B\b\x7f\r\tend\n";
     (void)user;
-    (void)note;
-    for (size_t i = 0; i < sizeof commands - 1; i++) { /* characters come in parts, too */
-        EXPECT(write(STDOUT_FILENO, commands + i, 1) == 1);
-        for (int left = 1; left > 0; sched_yield())
-            EXPECT(ioctl(STDOUT_FILENO, FIONREAD, &left) == 0);
-    }
-    EXPECT(write(STDERR_FILENO, commands, sizeof commands - 1) == (ssize_t)sizeof commands - 1);
+    (void)inside;
+    EXPECT(write(STDOUT_FILENO, commands, sizeof commands - 1) == (ssize_t)sizeof commands - 1);
     return 0;
 }
 
-static int make_link(void *user, struct replay_jail_note *note)
+static int make_link(void *user, struct replay_inside *inside)
 {
+    (void)inside;
     const struct fixture *fixture = user;
-    EXPECT(symlink(fixture->secret, note->outputs[0]) != 0); /* there is no such call */
-    EXPECT(mkdir(note->outputs[0], 0700) == 0);
+    EXPECT(symlink(fixture->secret, replay_jail_output(test_jail, 0)) !=
+           0); /* there is no such call */
+    EXPECT(mkdir(replay_jail_output(test_jail, 0), 0700) == 0);
     return 0;
 }
 
-static int make_holes(void *user, struct replay_jail_note *note)
+static int make_holes(void *user, struct replay_inside *inside)
 {
+    (void)inside;
     (void)user;
-    const int file = open(note->outputs[0], O_WRONLY | O_CREAT, 0600);
-    EXPECT(file >= 0 && ftruncate(file, (off_t)1 << 40) == 0);
+    const int file = open(replay_jail_output(test_jail, 0), O_WRONLY | O_CREAT, 0600);
+    EXPECT(file >= 0 && ftruncate(file, (off_t)1 << 29) == 0);
     return 0;
 }
 
-static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_jail_note *))
+static struct replay_jail_desc describe(struct fixture *fixture,
+                                        int (*inside)(void *, struct replay_inside *))
 {
-    const char *const given = fixture->given;
-    const struct replay_jail jail = {.trace = fixture->trace,
-                                     .given = &given,
-                                     .given_count = 1,
-                                     .time_ns = INT64_C(60000000000),
+    const int64_t minute_ns = INT64_C(60000000000);
+    return (struct replay_jail_desc){.trace = fixture->trace,
+                                     .time_ns = minute_ns,
+                                     .deadline_ns = hal_deadline_ns(minute_ns),
                                      .inside = inside,
                                      .user = fixture};
+}
+
+static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_inside *))
+{
+    const char *const given = fixture->given;
+    struct replay_jail_desc desc = describe(fixture, inside);
+    desc.given = &given;
+    desc.given_count = 1;
     int exit_status = -1;
-    if (replay_jail_run(&jail, &exit_status) != HAL_OK)
+    if (test_run_jail(&desc, &exit_status) != HAL_OK)
         fail_msg("%s", hal_message());
     assert_int_equal(exit_status, 0);
 }
@@ -327,6 +335,7 @@ static void others_and_limits_are_safe(void **state)
     struct fixture *fixture = *state;
     const int kept = open(fixture->secret, O_RDONLY); /* a descriptor to inherit */
     assert_true(kept >= 0 && kill(fixture->outside, 0) == 0);
+    fixture->inherited = kept;
     const int before = redirect(fixture->given, O_RDONLY, STDIN_FILENO);
     run_inside(fixture, try_others);
     put_back(before, STDIN_FILENO);
@@ -342,14 +351,11 @@ static void calls_are_allowed_in_part(void **state)
 static void memory_has_a_limit(void **state)
 {
     struct fixture *fixture = *state;
-    const struct replay_jail jail = {.trace = fixture->trace,
-                                     .memory_bytes = (uint64_t)1 << GIB_BITS,
-                                     .time_ns = INT64_C(60000000000),
-                                     .inside = try_memory,
-                                     .user = fixture};
+    struct replay_jail_desc desc = describe(fixture, try_memory);
+    desc.memory_bytes = (uint64_t)1 << GIB_BITS;
     int exit_status = -1;
     assert_true(can_map((size_t)80 << GIB_BITS, PROT_NONE)); /* without a jail */
-    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_OK);
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_OK);
     assert_int_equal(exit_status, 0);
 }
 
@@ -359,16 +365,15 @@ static void sealed_is_tighter(void **state)
 }
 
 static enum hal_status bring_results(struct fixture *fixture,
-                                     int (*inside)(void *, struct replay_jail_note *))
+                                     int (*inside)(void *, struct replay_inside *))
 {
-    const struct replay_jail jail = {.trace = fixture->trace,
-                                     .outputs = {fixture->results[0], fixture->results[1]},
-                                     .output_count = 2,
-                                     .time_ns = INT64_C(60000000000),
-                                     .inside = inside,
-                                     .user = fixture};
+    struct replay_jail_desc desc = describe(fixture, inside);
+    desc.outputs[0] = fixture->results[0];
+    desc.outputs[1] = fixture->results[1];
+    desc.output_count = 2;
+    desc.child_outputs = 3;
     int exit_status = -1;
-    const enum hal_status status = replay_jail_run(&jail, &exit_status);
+    const enum hal_status status = test_run_jail(&desc, &exit_status);
     assert_int_equal(exit_status, 0);
     return status;
 }
@@ -390,14 +395,14 @@ static void results_come_out_and_nothing_else(void **state)
     assert_true(can_open(fixture->results[0], O_RDONLY)); /* as it was */
 }
 
-static void expect_plain(const char *path)
+static void expect_text(const char *path, const char *expected)
 {
     char text[256] = "";
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    (void)!fread(text, 1, sizeof text - 1, file);
     fclose(file);
-    assert_string_equal(text, "caf\xC3\xA9 ?]52;c;Zm9v??????\r\tend\n");
+    assert_string_equal(text, expected);
 }
 
 static void terminals_are_not_commanded(void **state)
@@ -410,44 +415,42 @@ static void terminals_are_not_commanded(void **state)
         redirect(test_folder_file(&fixture->folder, "out", paths[0]), writing, STDOUT_FILENO);
     const int err =
         redirect(test_folder_file(&fixture->folder, "err", paths[1]), writing, STDERR_FILENO);
-    const struct replay_jail jail = {.trace = fixture->trace,
-                                     .time_ns = INT64_C(60000000000),
-                                     .inside = command_terminals,
-                                     .user = fixture};
+    const struct replay_jail_desc desc = describe(fixture, command_terminals);
     int exit_status = -1;
-    const enum hal_status status = replay_jail_run(&jail, &exit_status);
+    const enum hal_status status = test_run_jail(&desc, &exit_status);
     put_back(out, STDOUT_FILENO);
     put_back(err, STDERR_FILENO);
     assert_int_equal(status, HAL_OK);
     assert_int_equal(exit_status, 0);
-    expect_plain(paths[0]);
-    expect_plain(paths[1]);
+    expect_text(paths[0], "");
+    expect_text(paths[1], "hal-replay: the sandboxed process printed:\n"
+                          "caf\xC3\xA9 ?]52;c;Zm9v???????\tend\n");
 }
 
-static int loop_for_ever(void *user, struct replay_jail_note *note)
+static int loop_for_ever(void *user, struct replay_inside *inside)
 {
-    (void)user;
-    while (!*(volatile bool *)&note->again)
-        note->hung = true;
+    (void)inside;
+    for (;;)
+        *(volatile pid_t *)&((struct fixture *)user)->outside = 0;
     return 0;
 }
 
 #if defined(__x86_64__)
 /* What has another number for a 32-bit program: 15 was chmod there, and is sigreturn here. */
-static int call_as_another_machine(void *user, struct replay_jail_note *note)
+static int call_as_another_machine(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
     int result = 15;
-    (void)note;
+    (void)inside;
     EXPECT(replay_walls_seal(false, NULL) == HAL_OK);
     __asm__ volatile("int $0x80" : "+a"(result) : "b"(fixture->given), "c"(0777) : "memory");
     return 1;
 }
 #endif
 
-static int crash(void *user, struct replay_jail_note *note)
+static int crash(void *user, struct replay_inside *inside)
 {
-    (void)note;
+    (void)inside;
     signal(SIGSEGV, SIG_DFL); /* no sanitizer's report */
     raise(SIGSEGV);
     return user != NULL;
@@ -457,21 +460,19 @@ static int crash(void *user, struct replay_jail_note *note)
 static void ends_are_told_and_clean(void **state)
 {
     struct fixture *fixture = *state;
-    struct replay_jail jail = {.trace = fixture->trace,
-                               .time_ns = INT64_C(50000000),
-                               .inside = loop_for_ever,
-                               .user = fixture};
+    struct replay_jail_desc desc = describe(fixture, loop_for_ever);
     int exit_status = -1;
-    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_TIMEOUT);
-    assert_non_null(strstr(hal_message(), "longer than its limit of 0.05 s"));
-    jail.time_ns = INT64_C(60000000000);
+    desc.time_ns = INT64_C(50000000);
+    desc.deadline_ns = hal_deadline_ns(desc.time_ns);
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_TIMEOUT);
+    assert_non_null(strstr(hal_message(), "longer than its limit of 0.05 s (--time-limit)"));
 #if defined(__x86_64__)
-    jail.inside = call_as_another_machine;
-    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_FAILED);
+    desc = describe(fixture, call_as_another_machine);
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
     assert_non_null(strstr(hal_message(), "ended by signal"));
 #endif
-    jail.inside = crash;
-    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_FAILED);
+    desc = describe(fixture, crash);
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
     assert_non_null(strstr(hal_message(), "ended by signal 11"));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);

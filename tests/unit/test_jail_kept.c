@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/jail_kept.c: what is compiled inside the jail is kept, by trace, and not for ever. */
-#include "replay/jail.h"
 #include "replay/jail_kept.h"
 #include "tests/support/folder.h"
+#include "tests/support/jailed.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -26,27 +26,27 @@ static void put(const char *path)
     fclose(file);
 }
 
-static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_jail_note *))
-{
-    const struct replay_jail jail = {.trace = fixture->trace,
-                                     .time_ns = INT64_C(60000000000),
-                                     .inside = inside,
-                                     .user = fixture};
-    int exit_status = -1;
-    if (replay_jail_run(&jail, &exit_status) != HAL_OK)
-        fail_msg("%s", hal_message());
-    assert_int_equal(exit_status, 0);
-}
-
 /* Each trace has its own folder, and 32 of them stay. */
-static int note_folder(void *user, struct replay_jail_note *note)
+static int note_folder(void *user, struct replay_inside *inside)
 {
+    char path[PATH_MAX];
     (void)user;
-    snprintf(note->outputs[0], PATH_MAX, "%s/kernel", getenv("HAL_CACHE_SCRATCH"));
-    const int file = open(note->outputs[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    (void)inside;
+    snprintf(path, PATH_MAX, "%s/kernel", getenv("HAL_CACHE_SCRATCH"));
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (file >= 0)
         close(file);
     return file >= 0 ? 0 : 1;
+}
+
+static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_inside *))
+{
+    const struct replay_jail_desc desc = {
+        .trace = fixture->trace, .deadline_ns = HAL_FOREVER, .inside = inside};
+    int exit_status = -1;
+    if (test_run_jail(&desc, &exit_status) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_int_equal(exit_status, 0);
 }
 
 static size_t count_folders(const struct fixture *fixture)

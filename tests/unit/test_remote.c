@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/remote.c: a sandboxed child that lies about a run, in every way that the channel has. What
+ * it says is never taken for "same", unless it hands over the recorded bytes. */
+#include "hal/base/os.h"
+#include "replay/remote.h"
+#include "replay/report.h"
+#include "tests/support/folder.h"
+#include "tests/support/trace_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BUFFER = 1, COMMANDS, DONE, BYTES = 64, READS = 2, VALUE = 7 };
+
+enum lie {
+    NONE, /* the real child */
+    THE_BYTES_ALONE,
+    NOTHING,
+    ONE_READ,
+    DOUBLED,
+    SWAPPED,
+    SHORT,
+    LONG,
+    WRONG_BYTES,
+    UNKNOWN_KIND,
+    UNKNOWN_STATUS,
+    ENDLESS_MESSAGE,
+    ENDLESS_TIME,
+    EXIT,
+    CLOSED,
+    FLOOD,
+};
+
+struct fixture {
+    struct test_folder folder;
+    char path[PATH_MAX];
+    struct replay_plan *plan;
+    size_t reads[READS]; /* operations */
+    enum lie lie;
+};
+
+/* ---- The child ----------------------------------------------------------------------------- */
+
+static void tell(struct replay_inside *inside, size_t op, uint8_t value, size_t bytes)
+{
+    uint8_t data[2 * BYTES];
+    memset(data, value, sizeof data);
+    if (replay_channel_tell(inside->channel, op, data, bytes) != HAL_OK)
+        _exit(1);
+}
+
+static void tell_head(struct replay_inside *inside, uint32_t kind, uint64_t bytes)
+{
+    const struct replay_tell head = {.kind = kind, .bytes = bytes};
+    if (replay_channel_send(inside->channel, &head, sizeof head, NULL, 0) != HAL_OK)
+        _exit(1);
+}
+
+static void tell_reads(const struct fixture *f, struct replay_inside *inside)
+{
+    const size_t first = f->reads[0], second = f->reads[1];
+    switch (f->lie) {
+    case SWAPPED:
+        tell(inside, second, VALUE, BYTES);
+        tell(inside, first, VALUE, BYTES);
+        return;
+    case DOUBLED: tell(inside, first, VALUE, BYTES); break;
+    case SHORT: tell(inside, first, VALUE, BYTES / 2); return;
+    case LONG: tell(inside, first, VALUE, 2 * BYTES); return;
+    case UNKNOWN_KIND: tell_head(inside, 77, 0); return;
+    case FLOOD: tell_head(inside, REPLAY_TELL_BYTES, UINT64_MAX); return;
+    case EXIT: _exit(0);
+    case CLOSED:
+        close(inside->channel->to);
+        close(inside->channel->from);
+        for (;;)
+            pause();
+    case NOTHING: return;
+    case NONE:
+    case THE_BYTES_ALONE:
+    case ONE_READ:
+    case WRONG_BYTES:
+    case UNKNOWN_STATUS:
+    case ENDLESS_MESSAGE:
+    case ENDLESS_TIME: break;
+    }
+    tell(inside, first, f->lie == WRONG_BYTES ? VALUE + 1 : VALUE, BYTES);
+    if (f->lie != ONE_READ)
+        tell(inside, second, VALUE, BYTES);
+}
+
+static int be_a_liar(void *user, struct replay_inside *inside)
+{
+    const struct fixture *f = user;
+    static struct replay_request request;
+    static struct replay_answer answer;
+    while (replay_channel_receive(inside->channel, &request, sizeof request) == HAL_OK) {
+        const bool run = request.ask == REPLAY_ASK_UNTIL;
+        memset(&answer, 0, sizeof answer);
+        if (run)
+            tell_reads(f, inside);
+        if (run && f->lie == ENDLESS_TIME) {
+            answer.total_ns = answer.wait_ns = INT64_MAX;
+            answer.took_ns = INT64_MIN;
+        }
+        answer.status = run && f->lie == UNKNOWN_STATUS    ? 99
+                        : run && f->lie == ENDLESS_MESSAGE ? HAL_DEVICE_LOST
+                                                           : HAL_OK;
+        if (f->lie == ENDLESS_MESSAGE)
+            memset(answer.message, 'x', sizeof answer.message);
+        tell_head(inside, REPLAY_TELL_DONE, sizeof answer);
+        if (replay_channel_send(inside->channel, &answer, sizeof answer, NULL, 0) != HAL_OK ||
+            replay_channel_flush(inside->channel) != HAL_OK)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- The parent ---------------------------------------------------------------------------- */
+
+static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report *out_report)
+{
+    const int64_t minute_ns = INT64_C(60000000000);
+    const struct replay_jail_desc desc = {.trace = f->path,
+                                          .time_ns = minute_ns,
+                                          .deadline_ns = hal_deadline_ns(minute_ns),
+                                          .inside = lie == NONE ? replay_serve : be_a_liar,
+                                          .user = f};
+    struct replay_jail *jail = NULL;
+    struct replay_player *player = NULL;
+    f->lie = lie;
+    *out_report = (struct replay_report){0};
+    assert_int_equal(replay_jail_open(&desc, &jail), HAL_OK);
+    if (replay_jail_start(jail) != HAL_OK)
+        fail_msg("%s", hal_message());
+    struct replay_remote remote = {.jail = jail};
+    const struct replay_options options = {.remote = &remote};
+    if (lie == NONE)
+        assert_int_equal(replay_remote_open(&remote, "cpu"), HAL_OK);
+    assert_int_equal(replay_player_create(f->plan, NULL, &options, &player), HAL_OK);
+    const enum hal_status status = replay_player_run(player, out_report);
+    char message[HAL_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", status == HAL_OK ? "" : hal_message());
+    replay_player_destroy(player);
+    replay_jail_close(jail);
+    return status == HAL_OK ? status : hal_fail(status, "%s", message);
+}
+
+static bool is_same(const struct fixture *f, enum hal_status status,
+                    const struct replay_report *report)
+{
+    return status == HAL_OK &&
+           replay_judge(replay_plan_get_info(f->plan), report) == REPLAY_EXIT_SAME;
+}
+
+static void the_recorded_bytes_are_the_same(void **state)
+{
+    struct replay_report report;
+    for (enum lie lie = NONE; lie <= THE_BYTES_ALONE; lie++) {
+        const enum hal_status status = run(*state, lie, &report);
+        if (!is_same(*state, status, &report))
+            fail_msg("%d: %s", (int)lie, hal_message());
+        assert_int_equal(report.compared_reads, READS);
+    }
+}
+
+static void no_lie_is_the_same(void **state)
+{
+    static const struct {
+        enum lie lie;
+        const char *message;
+    } lies[] = {
+        {NOTHING, "did not hand over read-back"},
+        {ONE_READ, "did not hand over read-back"},
+        {DOUBLED, "something else in place of read-back"},
+        {SWAPPED, "something else in place of read-back"},
+        {SHORT, "bytes of another number than those of read-back"},
+        {LONG, "bytes of another number than those of read-back"},
+        {FLOOD, "something else in place of read-back"},
+        {UNKNOWN_KIND, "sent a message of kind 77"},
+        {UNKNOWN_STATUS, "sent a status 99"},
+        {ENDLESS_MESSAGE, "xxxxx"},
+        {EXIT, "ended in the middle of the replay, with exit status 0"},
+        {CLOSED, "was ended by signal 9"},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct replay_report report;
+        const enum hal_status status = run(*state, lies[i].lie, &report);
+        if (status == HAL_OK || !strstr(hal_message(), lies[i].message))
+            fail_msg("lie %d: status %d, '%s'", (int)lies[i].lie, (int)status, hal_message());
+    }
+}
+
+static void other_bytes_are_different(void **state)
+{
+    struct fixture *f = *state;
+    struct replay_report report;
+    assert_int_equal(run(f, WRONG_BYTES, &report), HAL_OK);
+    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report), REPLAY_EXIT_DIFFERENT);
+    assert_int_equal(report.different_reads, 1);
+    assert_int_equal(report.first.actual[0], VALUE + 1);
+    assert_int_equal(report.first.expected[0], VALUE);
+}
+
+/* Nothing can have taken longer than the parent has waited. */
+static void times_are_cut_to_what_has_passed(void **state)
+{
+    struct replay_report report;
+    const int64_t begin_ns = hal_clock_ns();
+    assert_int_equal(run(*state, ENDLESS_TIME, &report), HAL_OK);
+    assert_in_range(report.total_ns, 0, hal_clock_ns() - begin_ns);
+    assert_in_range(report.wait_ns, 0, hal_clock_ns() - begin_ns);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    struct fixture *const f = &fixture;
+    struct trace_builder b = {0};
+    const struct trace_semaphore_value done = {DONE, 1};
+    uint8_t bytes[BYTES];
+    *state = f;
+    if (!test_folder_make(&f->folder))
+        return -1;
+    memset(bytes, VALUE, sizeof bytes);
+    builder_open(&b, test_folder_file(&f->folder, "t.pb.zst", f->path), NULL);
+    builder_buffer_create(&b, BUFFER, "bytes", BYTES);
+    builder_semaphore_create(&b, DONE, "done", 0);
+    builder_command_buffer_create(&b, COMMANDS, NULL, 0);
+    builder_fill(&b, BUFFER, 0, BYTES, VALUE, 1);
+    builder_seal(&b, COMMANDS);
+    builder_submit(&b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
+    for (int i = 0; i < READS; i++)
+        builder_host_read(&b, BUFFER, 0, bytes, sizeof bytes);
+    const struct replay_load_options options = {0};
+    if (builder_close(&b, NULL) != HAL_OK ||
+        replay_plan_load(f->path, &options, &f->plan) != HAL_OK)
+        return -1;
+    size_t found = 0;
+    for (size_t op = 0; op < f->plan->op_count && found < READS; op++)
+        if (f->plan->ops[op].action == REPLAY_READ)
+            f->reads[found++] = op;
+    return found == READS ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    replay_plan_destroy(f->plan);
+    test_folder_remove(&f->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_recorded_bytes_are_the_same),
+        cmocka_unit_test(no_lie_is_the_same),
+        cmocka_unit_test(other_bytes_are_different),
+        cmocka_unit_test(times_are_cut_to_what_has_passed),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
