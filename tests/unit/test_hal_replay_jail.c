@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program hal-replay and what strangers' traces may do: work that hangs, kernels that try to
  * get out, the cache, limits. */
+#include "hal/base/os.h"
 #include "tests/support/crossing.h"
 #include "tests/unit/hal_replay_fixture.h"
 
@@ -90,6 +91,22 @@ static void a_kernel_that_hangs_is_named(void **state)
     }
     assert_exit(fixture_end(fixture, &runs[3]), 1);
     fixture_expect(fixture, fixture->err, "took longer than its limit of 0.5 s");
+}
+
+/* Not twice to find out, not again to give up: what is left to the second look is a quarter. */
+static void one_limit_is_used_up(void **state)
+{
+    enum { LIMIT_S = 4 };
+    struct fixture *fixture = *state;
+    build_endless(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--timeout=0.1"), 1); /* compiled from here on */
+    const int64_t begin_ns = hal_clock_ns();
+    assert_exit(replay(fixture, "--device=cpu", "--timeout=4"), 1);
+    const double seconds = (double)(hal_clock_ns() - begin_ns) / 1e9;
+    fixture_expect(fixture, fixture->err, "nothing has moved for 4 s (--timeout)");
+    fixture_expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
+    if (seconds < LIMIT_S || seconds > 2 * LIMIT_S)
+        fail_msg("%g s", seconds);
 }
 
 static void all_of_it_has_a_time_limit(void **state)
@@ -549,6 +566,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hanging_work_is_given_up),
         cmocka_unit_test(a_kernel_that_hangs_is_named),
+        cmocka_unit_test(one_limit_is_used_up),
         cmocka_unit_test(all_of_it_has_a_time_limit),
         cmocka_unit_test(an_interrupt_leaves_nothing),
         cmocka_unit_test(every_mode_can_be_interrupted),

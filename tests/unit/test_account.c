@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/account.c: what a sandboxed child may use while it compiles, by going over each limit. */
+#include "hal/base/os.h"
+#include "tests/support/folder.h"
+#include "tests/support/jailed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+enum { MIB_BITS = 20, GIB_BITS = 30 };
+
+struct fixture {
+    struct test_folder folder;
+    char trace[PATH_MAX];
+};
+
+static _Noreturn void stay(void)
+{
+    for (;;)
+        pause();
+}
+
+/* Half of them leave the group, and half of those are orphans at once. */
+static int make_processes(void *user, struct replay_inside *inside)
+{
+    enum { MANY = 1000 };
+    (void)user;
+    (void)inside;
+    for (int i = 0; i < MANY; i++) {
+        if (fork() != 0)
+            continue;
+        if (i & 1)
+            setpgid(0, 0);
+        if ((i & 3) == 3 && fork() != 0)
+            _exit(0);
+        stay();
+    }
+    stay();
+}
+
+static int fill_disk(void *user, struct replay_inside *inside)
+{
+    char path[PATH_MAX];
+    (void)user;
+    (void)inside;
+    for (int i = 0; i < 3; i++) { /* more than the limit together, and none alone */
+        snprintf(path, sizeof path, "%s/fill%d", getenv("TMPDIR"), i);
+        const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (file < 0 || posix_fallocate(file, 0, (off_t)600 << MIB_BITS) != 0)
+            return 1;
+        close(file);
+    }
+    stay();
+}
+
+static int fill_memory(void *user, struct replay_inside *inside)
+{
+    const size_t bytes = (size_t)3 << GIB_BITS;
+    (void)user;
+    (void)inside;
+    volatile char *const at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return 1;
+    for (size_t i = 0; i < bytes; i += 4096)
+        at[i] = 1;
+    stay();
+}
+
+static int be_silent(void *user, struct replay_inside *inside)
+{
+    (void)user;
+    (void)inside;
+    stay();
+}
+
+static struct replay_jail_desc describe(struct fixture *fixture,
+                                        int (*inside)(void *, struct replay_inside *))
+{
+    const int64_t minute_ns = INT64_C(60000000000);
+    return (struct replay_jail_desc){.trace = fixture->trace,
+                                     .memory_bytes = (uint64_t)256 << MIB_BITS,
+                                     .time_ns = minute_ns,
+                                     .deadline_ns = hal_deadline_ns(minute_ns),
+                                     .inside = inside,
+                                     .user = fixture};
+}
+
+/* The message has this in it, and nothing is left: no process, no folder. */
+static void expect_end(const struct replay_jail_desc *desc, enum hal_status expected,
+                       const char *message)
+{
+    int exit_status;
+    const char *const folder = getenv("TMPDIR");
+    const enum hal_status status = test_run_jail(desc, &exit_status);
+    if (status != expected || !strstr(hal_message(), message))
+        fail_msg("status %d, '%s'", (int)status, hal_message());
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(rmdir(folder), 0); /* only an empty one can be removed */
+    assert_int_equal(mkdir(folder, 0700), 0);
+}
+
+static void processes_are_counted(void **state)
+{
+    const struct replay_jail_desc desc = describe(*state, make_processes);
+    expect_end(&desc, HAL_FAILED, "processes, the limit is ");
+}
+
+static void files_are_counted(void **state)
+{
+    struct replay_jail_desc desc = describe(*state, fill_disk);
+    expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
+}
+
+static int fill_one_file(void *user, struct replay_inside *inside)
+{
+    char path[PATH_MAX];
+    (void)user;
+    (void)inside;
+    snprintf(path, sizeof path, "%s/fill", getenv("TMPDIR"));
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return file >= 0 && posix_fallocate(file, 0, (off_t)3 << GIB_BITS) == 0 ? 0 : 1;
+}
+
+static void no_file_is_larger_than_all_may_be(void **state)
+{
+    const struct replay_jail_desc desc = describe(*state, fill_one_file);
+    expect_end(&desc, HAL_FAILED, "ended by signal 25");
+}
+
+static void memory_is_counted(void **state)
+{
+    const struct replay_jail_desc desc = describe(*state, fill_memory);
+    if (SANITIZED) /* there is no limit then */
+        skip();
+    expect_end(&desc, HAL_FAILED, "(--memory-limit)");
+}
+
+static void silence_has_a_limit(void **state)
+{
+    struct replay_jail_desc desc = describe(*state, be_silent);
+    struct replay_jail *jail;
+    int exit_status;
+    desc.patience_ns = 1000000;
+    assert_int_equal(replay_jail_open(&desc, &jail), HAL_OK);
+    assert_int_equal(replay_jail_start(jail), HAL_OK);
+    replay_jail_limit_silence(jail, true);
+    assert_int_equal(replay_jail_wait(jail, &exit_status), HAL_TIMEOUT);
+    assert_non_null(strstr(hal_message(), "nothing has moved for 0.001 s (--timeout)"));
+    replay_jail_close(jail);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    char path[PATH_MAX];
+    *state = &fixture;
+    if (!test_folder_make(&fixture.folder))
+        return -1;
+    FILE *file = fopen(test_folder_file(&fixture.folder, "trace", fixture.trace), "w");
+    if (!file || fclose(file) != 0 ||
+        mkdir(test_folder_file(&fixture.folder, "scratch", path), 0700) != 0)
+        return -1;
+    return setenv("TMPDIR", path, 1);
+}
+
+static int tear_down(void **state)
+{
+    test_folder_remove(&((struct fixture *)*state)->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_are_counted),
+        cmocka_unit_test(files_are_counted),
+        cmocka_unit_test(no_file_is_larger_than_all_may_be),
+        cmocka_unit_test(memory_is_counted),
+        cmocka_unit_test(silence_has_a_limit),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
