@@ -378,8 +378,9 @@ static enum hal_status add_typical_times(struct view_model *m, const struct scop
                                          size_t count)
 {
     int64_t *durations_ns = hal_alloc(count, sizeof *durations_ns);
-    enum hal_status status =
-        durations_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", count);
+    enum hal_status status = HAL_OK;
+    if (!durations_ns)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", count);
     for (size_t i = 0; i < count; i++)
         durations_ns[i] = times[i].ns;
     for (size_t i = 0; i < count && status == HAL_OK;) {

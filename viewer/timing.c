@@ -181,6 +181,8 @@ static enum hal_status report_syncs(const struct view_model *m, struct waste *wa
     struct idleness idleness;
     char each[128];
     const uint64_t count = waste->needless.list_count;
+    if (!count)
+        return HAL_OK;
     HAL_TRY(measure_idleness(m, &waste->needless, &idleness));
     if (idleness.longest == VIEW_NO_REF)
         return HAL_OK;

@@ -229,7 +229,7 @@ static void add_submission(const struct view_work *work, uint32_t index, const b
     const struct view_submission *s = &work->model->submissions[index];
     const bool ran = s->begin_ns != VIEW_NO_TIME;
     const uint32_t only = only_kernel(work, s);
-    const bool timed = is_timed && is_timed[index];
+    const bool timed = is_timed[index];
     total->submissions++;
     total->dispatches += s->dispatch_count;
     total->executed_ns += ran ? s->end_ns - s->begin_ns : 0;
@@ -297,33 +297,9 @@ static enum hal_status add_typical_times(const struct samples *samples, size_t k
 /* What is needed while times are added up. */
 struct adding {
     uint32_t *last_seen; /* by kernel */
-    bool *is_timed;      /* by submission; NULL: none of their dispatches is */
+    bool *is_timed;      /* by submission: its dispatches are */
     struct samples samples;
 };
-
-static enum hal_status adding_init(const struct view_work *work, struct adding *adding)
-{
-    const struct view_model *m = work->model;
-    *adding = (struct adding){.last_seen = hal_alloc(work->kernels_count, sizeof(uint32_t))};
-    adding->samples.list =
-        hal_alloc(m->submissions_count + m->dispatches_count, sizeof(struct sample));
-    if (m->dispatches_count)
-        adding->is_timed = hal_alloc(m->submissions_count, sizeof(bool));
-    if (!adding->last_seen || !adding->samples.list || (m->dispatches_count && !adding->is_timed))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
-    for (size_t i = 0; i < m->dispatches_count; i++)
-        adding->is_timed[m->dispatches[i].submission] = true;
-    for (size_t i = 0; i < work->kernels_count; i++)
-        adding->last_seen[i] = VIEW_NO_REF;
-    return HAL_OK;
-}
-
-static void adding_finish(struct adding *adding)
-{
-    free(adding->last_seen);
-    free(adding->is_timed);
-    free(adding->samples.list);
-}
 
 static enum hal_status add_times(const struct view_work *work, struct view_task *task,
                                  int64_t begin_ns, int64_t end_ns, struct adding *adding,
@@ -352,14 +328,27 @@ enum hal_status view_work_times(const struct view_work *work, struct view_task *
                                 struct view_kernel_time *out_times,
                                 struct view_work_total *out_total)
 {
-    struct adding adding;
+    const struct view_model *m = work->model;
+    uint32_t *last_seen = hal_alloc(work->kernels_count, sizeof *last_seen);
+    bool *is_timed = hal_alloc(m->submissions_count, sizeof *is_timed);
+    struct sample *list = hal_alloc(m->submissions_count + m->dispatches_count, sizeof *list);
+    enum hal_status status = HAL_OK;
     *out_total = (struct view_work_total){0};
-    for (uint32_t i = 0; i < work->kernels_count; i++)
-        out_times[i] = (struct view_kernel_time){
-            .kernel = i, .longest_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
-    enum hal_status status = adding_init(work, &adding);
-    if (status == HAL_OK)
+    if (!last_seen || !is_timed || !list) {
+        status = hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
+    } else {
+        struct adding adding = {.last_seen = last_seen, .is_timed = is_timed, .samples = {list, 0}};
+        for (size_t i = 0; i < m->dispatches_count; i++)
+            is_timed[m->dispatches[i].submission] = true;
+        for (uint32_t i = 0; i < work->kernels_count; i++) {
+            last_seen[i] = VIEW_NO_REF;
+            out_times[i] = (struct view_kernel_time){
+                .kernel = i, .longest_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
+        }
         status = add_times(work, task, begin_ns, end_ns, &adding, out_times, out_total);
-    adding_finish(&adding);
+    }
+    free(last_seen);
+    free(is_timed);
+    free(list);
     return status;
 }
