@@ -44,11 +44,13 @@ static enum hal_status no_memory(void)
 
 /* ---- Clocks ------------------------------------------------------------------------------- */
 
-static void join(const struct trace_happens_before *order, uint32_t *clock,
+static void join(struct trace_happens_before *order, uint32_t *clock,
                  const struct trace_clock *other)
 {
-    if (other && other->everything)
+    if (other && other->everything) {
         memcpy(clock, order->tails, sizeof order->tails);
+        order->incomplete = true;
+    }
     for (uint32_t i = 0; other && i < other->count; i++) {
         if (other->reached[i] > clock[i])
             clock[i] = other->reached[i];
@@ -222,7 +224,6 @@ static void drop_values(struct trace_happens_before *order, struct trace_order_s
     memmove(semaphore->values, semaphore->values + dropped, kept * sizeof *semaphore->values);
     semaphore->values[0].clock = &everything;
     semaphore->count = kept;
-    order->incomplete = true;
 }
 
 static void make_ready(struct trace_happens_before *order, struct trace_order_held *held)

@@ -18,9 +18,9 @@
  * order themselves is not in a trace.
  *
  * Cost: linear in calls, waits and signals, times the chains that exist. Memory: a clock per value
- * that is kept, and what waits. Beyond the limits below the order is marked as incomplete: values
- * that were dropped count as signalled by everything that had started, so that more counts as
- * ordered than is. The struct stays where it was begun. One thread at a time. */
+ * that is kept, and what waits. Beyond the limits below values are dropped: a wait for one of those
+ * counts as coming after everything that has started, which is more than is ordered, and marks the
+ * order as incomplete. The struct stays where it was begun. One thread at a time. */
 #ifndef FORMAT_ANALYSIS_HAPPENS_BEFORE_H
 #define FORMAT_ANALYSIS_HAPPENS_BEFORE_H
 
