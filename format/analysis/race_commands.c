@@ -28,7 +28,9 @@ struct sealing {
     bool failed;
 };
 
-static uint32_t kernel_name(const struct trace_races *races, const struct trace_segment *segment)
+/* NULL: unknown. */
+static const struct trace_race_kernel *kernel_of(const struct trace_races *races,
+                                                 const struct trace_segment *segment)
 {
     const void *typed = segment;
     const struct trace_dispatch *direct = typed;
@@ -39,8 +41,8 @@ static uint32_t kernel_name(const struct trace_races *races, const struct trace_
     if (!hal_idmap_find(&races->kernel_ids, is_direct ? direct->executable : indirect->executable,
                         &index) ||
         entry >= races->kernels[index].count)
-        return 0;
-    return races->kernels[index].names[entry];
+        return NULL;
+    return &races->kernels[index].list[entry];
 }
 
 static struct trace_race_side side_of(struct sealing *s, uint32_t command)
@@ -53,16 +55,30 @@ static struct trace_race_side side_of(struct sealing *s, uint32_t command)
     side.kind = s->segment->kind;
     if (trace_is_dispatch(side.kind)) {
         side.dispatch = s->dispatch;
-        side.kernel = kernel_name(s->races, s->segment);
+        const struct trace_race_kernel *kernel = kernel_of(s->races, s->segment);
+        side.kernel = kernel ? kernel->name : 0;
     }
     return side;
 }
 
-static bool ends_at_end(const struct trace_races *races, const struct trace_access *access)
+/* A range up to the end of its buffer is what one binds who says nothing of the end: that the
+ * dispatch touches all of it is known when there is a thread for every word. */
+static bool has_known_end(const struct sealing *s, const struct trace_access *access)
 {
+    const struct trace_dispatch *dispatch = (const void *)s->segment;
+    const struct trace_race_kernel *kernel = kernel_of(s->races, s->segment);
+    uint64_t threads, bytes;
     uint32_t index;
-    return hal_idmap_find(&races->buffer_ids, access->buffer, &index) &&
-           races->buffers[index].bytes && access->end >= races->buffers[index].bytes;
+    if (!hal_idmap_find(&s->races->buffer_ids, access->buffer, &index) ||
+        access->end < s->races->buffers[index].bytes)
+        return true;
+    if (s->segment->kind != TRACE_DISPATCH || !kernel)
+        return false;
+    if (!hal_mul_u64(trace_race_product(dispatch->workgroup_count), kernel->group_threads,
+                     &threads) ||
+        !hal_mul_u64(threads, sizeof(uint32_t), &bytes))
+        return true;
+    return bytes >= access->end - access->begin;
 }
 
 static void add_access(void *user, const struct trace_access *access)
@@ -81,8 +97,8 @@ static void add_access(void *user, const struct trace_access *access)
                                         .end = access->end,
                                         .side = side_of(s, access->command)};
     added->side.writes = trace_access_writes(access->mode);
-    added->side.declared = access->mode != TRACE_ACCESS_UNKNOWN;
-    added->side.open = trace_is_dispatch(added->side.kind) && ends_at_end(s->races, access);
+    added->side.declared = access->mode != TRACE_ACCESS_UNKNOWN &&
+                           (access->mode <= TRACE_ACCESS_READ_WRITE || has_known_end(s, access));
 }
 
 /* By range; what stands for most others first, and of those the first command. */
@@ -95,10 +111,8 @@ static int compare_accesses(const void *left, const void *right)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    const int a_more = a->side.writes + a->side.declared - a->side.open;
-    const int b_more = b->side.writes + b->side.declared - b->side.open;
-    if (a_more != b_more)
-        return b_more - a_more;
+    if (a->side.writes + a->side.declared != b->side.writes + b->side.declared)
+        return b->side.writes + b->side.declared - a->side.writes - a->side.declared;
     return a->side.command < b->side.command ? -1 : a->side.command > b->side.command;
 }
 
@@ -150,7 +164,7 @@ static size_t first_of(const struct trace_race_commands *commands, uint32_t comm
     return low;
 }
 
-/* Whether any accesses of its two commands are declared to touch the same byte. */
+/* Whether any accesses of its two commands that conflict are declared. */
 static bool is_declared(const struct trace_race_commands *commands,
                         const struct trace_hazard *hazard)
 {
@@ -162,8 +176,8 @@ static bool is_declared(const struct trace_race_commands *commands,
          i < commands->count && list[i].side.command == hazard->before; i++) {
         for (size_t k = after; k < commands->count && list[k].side.command == hazard->after; k++) {
             if (overlap(&list[i], hazard) && overlap(&list[k], hazard) &&
-                (list[i].side.writes || list[k].side.writes) &&
-                trace_race_is_declared(&list[i].side, list[i].begin, &list[k].side, list[k].begin))
+                (list[i].side.writes || list[k].side.writes) && list[i].side.declared &&
+                list[k].side.declared)
                 return true;
         }
     }

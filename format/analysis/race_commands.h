@@ -29,9 +29,14 @@ struct trace_race_commands {
     uint64_t race_count, declared_count;
 };
 
-/* Names of an executable's entry points. */
+/* The entry points of an executable. */
+struct trace_race_kernel {
+    uint32_t name; /* string */
+    uint64_t group_threads;
+};
+
 struct trace_race_kernels {
-    uint32_t *names;
+    struct trace_race_kernel *list;
     uint32_t count;
 };
 
@@ -46,17 +51,15 @@ void trace_race_commands_release(struct trace_race_commands *commands);
 static inline bool trace_race_stands_for(const struct trace_race_side *later,
                                          const struct trace_race_side *former)
 {
-    return later->writes >= former->writes && later->declared >= former->declared &&
-           later->open <= former->open;
+    return later->writes >= former->writes && later->declared >= former->declared;
 }
 
-/* Whether both are declared to touch the byte where their ranges begin to overlap. */
-static inline bool trace_race_is_declared(const struct trace_race_side *a, uint64_t a_begin,
-                                          const struct trace_race_side *b, uint64_t b_begin)
+/* Saturates. */
+static inline uint64_t trace_race_product(const uint32_t counts[3])
 {
-    const bool a_reaches = !a->open || a_begin >= b_begin;
-    const bool b_reaches = !b->open || b_begin >= a_begin;
-    return a->declared && b->declared && a_reaches && b_reaches;
+    uint64_t product;
+    return __builtin_mul_overflow((uint64_t)counts[0] * counts[1], counts[2], &product) ? UINT64_MAX
+                                                                                        : product;
 }
 
 #endif

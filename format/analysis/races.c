@@ -17,7 +17,6 @@ enum { MAP_PERSISTENT = 8, WAIT_ALL = 0 }; /* enum hal_map_mode, hal_wait_mode *
 
 struct earlier {
     struct trace_race_side side;
-    uint64_t begin; /* of its range, which may reach further back than the piece */
     uint32_t chain, position;
 };
 
@@ -41,7 +40,7 @@ struct comparison {
     struct trace_races *races;
     const struct trace_race_side *side;
     const struct trace_moment *moment;
-    uint64_t buffer, begin;
+    uint64_t buffer;
     struct trace_race_side reported[4]; /* the other sides, of the pieces so far */
     size_t reported_count;
     enum hal_status status;
@@ -81,12 +80,11 @@ static bool is_reported(const struct comparison *c, const struct trace_race_side
     return false;
 }
 
-static enum hal_status report(struct comparison *c, const struct earlier *earlier,
+static enum hal_status report(struct comparison *c, const struct trace_race_side *before,
                               const struct trace_piece *range)
 {
     const size_t most = sizeof c->reported / sizeof *c->reported;
-    const struct trace_race_side *before = &earlier->side;
-    const bool declared = trace_race_is_declared(before, earlier->begin, c->side, c->begin);
+    const bool declared = before->declared && c->side->declared;
     if (is_reported(c, before))
         return HAL_OK;
     c->reported[c->reported_count < most ? c->reported_count++ : most - 1] = *before;
@@ -113,7 +111,7 @@ static void compare(void *user, struct trace_piece *visited)
         const bool same = e->side.place == c->side->place && e->side.host == c->side->host;
         const bool ordered = same || trace_moment_precedes(&before, c->moment);
         if (!ordered && (e->side.writes || c->side->writes) && c->status == HAL_OK)
-            c->status = report(c, e, visited);
+            c->status = report(c, &e->side, visited);
         if (!ordered || !trace_race_stands_for(c->side, &e->side))
             piece->list[kept++] = *e;
     }
@@ -121,8 +119,7 @@ static void compare(void *user, struct trace_piece *visited)
         memmove(piece->list, piece->list + 1, (--kept) * sizeof *piece->list);
         c->races->undecided++;
     }
-    piece->list[kept++] =
-        (struct earlier){*c->side, c->begin, c->moment->chain, c->moment->position};
+    piece->list[kept++] = (struct earlier){*c->side, c->moment->chain, c->moment->position};
     memset(piece->list + kept, 0, (TRACE_RACE_EARLIER - kept) * sizeof *piece->list);
     piece->count = kept;
 }
@@ -170,11 +167,8 @@ static struct trace_race_buffer *buffer_of(struct trace_races *races, uint64_t i
 static enum hal_status touch(struct trace_races *races, const struct trace_race_access *access,
                              const struct trace_race_side *side, const struct trace_moment *moment)
 {
-    struct comparison c = {.races = races,
-                           .side = side,
-                           .moment = moment,
-                           .buffer = access->buffer,
-                           .begin = access->begin};
+    struct comparison c = {
+        .races = races, .side = side, .moment = moment, .buffer = access->buffer};
     struct trace_race_buffer *buffer = buffer_of(races, access->buffer);
     size_t visited;
     if (!buffer)
@@ -455,12 +449,15 @@ static enum hal_status take_executable(struct trace_races *races,
         return HAL_OK;
     struct trace_race_kernels *added = &races->kernels[races->kernel_count++];
     *added = (struct trace_race_kernels){
-        .names = hal_alloc(create->entry_point_count, sizeof *added->names)};
-    if (!added->names)
+        .list = hal_alloc(create->entry_point_count, sizeof *added->list)};
+    if (!added->list)
         return no_memory();
     added->count = create->entry_point_count;
-    for (uint32_t i = 0; i < added->count; i++)
-        added->names[i] = create->entry_points[i].name;
+    for (uint32_t i = 0; i < added->count; i++) {
+        const struct trace_entry_point *entry = &create->entry_points[i];
+        added->list[i] = (struct trace_race_kernel){
+            .name = entry->name, .group_threads = trace_race_product(entry->group_size)};
+    }
     return HAL_OK;
 }
 
@@ -544,7 +541,7 @@ void trace_races_finish(struct trace_races *races)
     for (size_t i = 0; i < races->command_count; i++)
         trace_race_commands_release(races->commands[i]);
     for (size_t i = 0; i < races->kernel_count; i++)
-        free(races->kernels[i].names);
+        free(races->kernels[i].list);
     free(races->buffers);
     free(races->commands);
     free(races->kernels);

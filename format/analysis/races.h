@@ -11,10 +11,10 @@
  *
  * A race is *declared* when both sides are declared to touch the same bytes: a transfer, an access
  * of the host, or a dispatch of a kernel whose reflection says that it has code which reads or
- * writes what is bound there. It is *possible* when a kernel declares nothing; when a binding that
- * goes to the end of its buffer begins before the other side's bytes, since how far the kernel goes
- * is then unknown; and when the host wrote through a persistent mapping, of which a trace knows
- * pages rather than bytes. Atomic accesses read and write like others.
+ * writes what is bound there. It is *possible* when a kernel declares nothing; when a binding goes
+ * to the end of its buffer and the dispatch has fewer threads than it has words, since which part
+ * it touches is then unknown; and when the host wrote through a persistent mapping, of which a
+ * trace knows pages rather than bytes. Atomic accesses read and write like others.
  *
  * What the host could only see in a persistent mapping (TRACE_FLAG_OBSERVED) is no access: nobody
  * knows whether it looked. A wait for any of several values counts as one for all of them.
@@ -46,8 +46,7 @@ struct trace_race_side {
     uint32_t dispatch;       /* of the submission: counts from 0; TRACE_NO_COMMAND: it is none */
     uint32_t kernel;         /* string, of a dispatch */
     uint32_t kind;           /* enum trace_segment_kind; 0: no command */
-    uint8_t host, writes, declared;
-    uint8_t open; /* where its range ends is unknown: at the end of the buffer, or before */
+    uint8_t host, writes, declared, reserved;
 };
 
 struct trace_race {

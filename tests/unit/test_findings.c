@@ -158,8 +158,8 @@ static void kernels_race_by_what_they_declare(void **state)
         builder_dispatch(&b, 900, 0, 1, 1, 1);
         builder_dispatch(&b, 900, 0, 1, 1, 1); /* two that read do not conflict */
         builder_barrier(&b, NULL, 0);
-        builder_dispatch(&b, 900, 1, 1, 1, 1);
-        builder_dispatch(&b, undeclared ? 901 : 900, 0, 1, 1, 1); /* commands 4 and 5 */
+        builder_dispatch(&b, 900, 1, 16, 1, 1);
+        builder_dispatch(&b, undeclared ? 901 : 900, 0, 16, 1, 1); /* commands 4 and 5 */
         submit_once(&b);
         find(&b, &found);
         assert_int_equal(of_kind(&found, VIEW_FINDING_RACES) != NULL, !undeclared);

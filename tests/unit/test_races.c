@@ -335,24 +335,26 @@ static void a_kernel_that_declares_nothing_is_possible(void **state)
     expect(f, 0, 1);
 }
 
-/* To the end of the buffer: how far the first goes is not known; that both take [0, all) is. */
-static void open_ends_are_possible_where_the_other_begins(void **state)
+/* To the end of the buffer: a thread for each word touches all, a few of them some part. */
+static void few_threads_on_a_whole_buffer_are_possible(void **state)
 {
     struct fixture *f = *state;
     create_kernels(f);
-    run(f, 0, KERNEL, WRITES, 0, 4096);
-    run(f, 1, KERNEL, WRITES, 2048, 1024);
+    run(f, 0, KERNEL, WRITES, 0, 4096); /* a slot, say */
+    run(f, 1, KERNEL, WRITES, 0, 4096);
     expect(f, 0, 1);
 }
 
-static void open_ends_from_the_same_place_race(void **state)
+static void a_thread_for_each_word_of_a_whole_buffer_races(void **state)
 {
     struct fixture *f = *state;
+    const struct trace_binding whole = {BUFFER, 0, 4096};
     create_kernels(f);
     builder_command_buffer_create(&f->b, COMMANDS, NULL, 0);
-    dispatch(f, KERNEL, WRITES, 0, 4096);
-    dispatch(f, KERNEL, WRITES, 0, 4096);
-    dispatch(f, KERNEL, WRITES, 1024, 4096 - 1024); /* possibly with both */
+    builder_push_descriptor_set(&f->b, 0, &whole, 1);
+    builder_dispatch(&f->b, KERNEL, WRITES, 32, 32, 1);
+    builder_dispatch(&f->b, KERNEL, WRITES, 1024, 1, 1);
+    dispatch(f, KERNEL, WRITES, 1024, 4096 - 1024); /* possibly with either */
     submit(f, 0, 0, none, none);
     find(f);
     assert_int_equal(f->races.declared_count, 1);
@@ -728,8 +730,8 @@ int main(void)
         TEST(kernels_that_read_never_write),
         TEST(a_kernel_that_writes_races_with_one_that_reads),
         TEST(a_kernel_that_declares_nothing_is_possible),
-        TEST(open_ends_are_possible_where_the_other_begins),
-        TEST(open_ends_from_the_same_place_race),
+        TEST(few_threads_on_a_whole_buffer_are_possible),
+        TEST(a_thread_for_each_word_of_a_whole_buffer_races),
         cmocka_unit_test(cost_is_linear_in_submissions),
         TEST(beyond_the_limits_nothing_is_reported_wrongly),
         TEST(a_wait_for_a_value_of_long_ago_raises_no_alarm),
