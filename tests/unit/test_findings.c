@@ -140,6 +140,42 @@ static void a_missing_barrier_is_a_race_and_comes_first(void **state)
     finish(&found);
 }
 
+/* The second of two submissions of one command buffer waits for the first, or does not. A trace
+ * that is not whole may lack what ordered them. */
+static void a_missing_semaphore_is_a_race(void **state)
+{
+    (void)state;
+    static const struct trace_health damaged = {.status = HAL_IO};
+    for (int i = 0; i < 3; i++) {
+        struct trace_builder b;
+        struct found found;
+        open_trace(&b);
+        builder_fill(&b, BUFFER, 0, 64, 1, 1);
+        builder_seal(&b, COMMANDS);
+        for (uint64_t n = 0; n < 2; n++) {
+            const struct trace_semaphore_value wait = {DONE, 1}, signal = {DONE, n + 1};
+            builder_submit(&b, n, 0, &wait, i == 1 && n, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+            builder_submission_done(&b, n, 0, 5000, 6000, 9000);
+        }
+        if (i == 2) {
+            assert_int_equal(builder_close(&b, &damaged), HAL_OK);
+            assert_int_equal(view_model_open(path, &found.model), HAL_OK);
+            assert_int_equal(view_findings_find(found.model, &found.findings), HAL_OK);
+        } else {
+            find(&b, &found);
+        }
+        const struct view_finding *races = of_kind(&found, VIEW_FINDING_RACES);
+        assert_int_equal(races != NULL, i == 0);
+        if (races) {
+            assert_int_equal(races->count, 1);
+            assert_string_equal(races->locator, "#s1");
+            assert_non_null(strstr(races->evidence, "#s0 (fill"));
+            assert_non_null(strstr(races->evidence, "no semaphore"));
+        }
+        finish(&found);
+    }
+}
+
 /* Kernel 1 is declared to write what kernel 0 is declared to read; of 901, nothing is known. */
 static void kernels_race_by_what_they_declare(void **state)
 {
@@ -464,6 +500,7 @@ int main(void)
         cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
         cmocka_unit_test(a_barrier_between_readers_orders_nothing),
         cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
+        cmocka_unit_test(a_missing_semaphore_is_a_race),
         cmocka_unit_test(kernels_race_by_what_they_declare),
         cmocka_unit_test(state_that_is_there_already_is_counted),
         cmocka_unit_test(the_same_upload_twice_is_found),
