@@ -277,7 +277,9 @@ static int32_t attempt(enum crossing which)
     case CROSSING_AFFINITY:
         return outcome(CALL3(SYS_sched_setaffinity, parent, sizeof mask, &mask));
     case CROSSING_OWN_AFFINITY: return outcome(CALL3(SYS_sched_setaffinity, 0, sizeof mask, &mask));
-    case CROSSING_PRIORITY: return outcome(CALL3(SYS_setpriority, PRIO_PROCESS, parent, 19));
+    case CROSSING_PRIORITY: /* to what it is: the call returns 20 less that */
+        return outcome(CALL3(SYS_setpriority, PRIO_PROCESS, parent,
+                             20 - CALL2(SYS_getpriority, PRIO_PROCESS, parent)));
     case CROSSING_OWNER: return try_owner();
     case CROSSING_CLOSE_RANGE: return outcome(CALL3(SYS_close_range, 1000, 1001, 0));
     case CROSSING_MEMORY_FILE: return close_again(CALL2(SYS_memfd_create, "x", 0));

@@ -194,7 +194,7 @@ static void *in_thread(void *argument)
 static int try_sealed(void *user, struct replay_inside *inside)
 {
     const struct fixture *fixture = user;
-    char path[PATH_MAX], other[PATH_MAX], program[PATH_MAX];
+    char path[PATH_MAX], other[PATH_MAX], program[PATH_MAX], call[REPLAY_CALL_BYTES];
     pthread_t thread;
     EXPECT(hal_program_path(program, sizeof program) == HAL_OK);
     snprintf(path, sizeof path, "%s/own", getenv("HAL_CACHE_SCRATCH"));
@@ -210,6 +210,8 @@ static int try_sealed(void *user, struct replay_inside *inside)
     EXPECT(!*inside->refused_call);
     EXPECT(rename(path, other) < 0 && errno == ENOSYS);
     EXPECT(*inside->refused_call == SYS_rename + 1); /* the first one is told */
+    EXPECT(strcmp(replay_walls_call(SYS_rename, call), "rename") == 0);
+    EXPECT(strcmp(replay_walls_call(UINT32_MAX - 1, call), "number 4294967294") == 0);
     EXPECT(unlink(path) < 0 && errno == ENOSYS);
     EXPECT(chmod(path, 0) < 0 && errno == ENOSYS);
     EXPECT(fchmodat(AT_FDCWD, path, 0, 0) < 0 && errno == ENOSYS);

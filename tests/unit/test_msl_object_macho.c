@@ -22,7 +22,7 @@ static void put(struct file *file, uint64_t value, size_t bytes)
 {
     assert_true(file->length + bytes <= sizeof file->bytes);
     for (size_t i = 0; i < bytes; i++)
-        file->bytes[file->length++] = (uint8_t)(value >> 8 * i);
+        file->bytes[file->length++] = (uint8_t)(i < sizeof value ? value >> 8 * i : 0);
 }
 
 static void put_name(struct file *file, const char *name, size_t bytes)
