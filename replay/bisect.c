@@ -224,12 +224,18 @@ static enum hal_status may_write(struct search *s, const struct replay_step *ste
     return HAL_OK;
 }
 
+/* What the host or the device changed tells nothing of what is right. */
+static bool tells(const struct replay_op *op)
+{
+    return op->action == REPLAY_READ ||
+           (op->action == REPLAY_WRITE && op->event->kind != TRACE_MAPPED_CHANGE);
+}
+
 /* The range was last known to be right at the read before, or when the host wrote it. */
 static bool is_known(const struct replay_op *op, const struct replay_touch *range)
 {
     const struct trace_content_event *event = (const void *)op->event;
-    return (op->action == REPLAY_READ || op->action == REPLAY_WRITE) &&
-           event->buffer == range->buffer && event->offset <= range->begin &&
+    return tells(op) && event->buffer == range->buffer && event->offset <= range->begin &&
            range->begin - event->offset < event->size && range->end - event->offset <= event->size;
 }
 
@@ -258,7 +264,7 @@ static enum hal_status find_writers(struct search *s, size_t read_op, size_t fir
 static enum hal_status forget_known(const struct replay_op *op, struct replay_touches *wanted)
 {
     const struct trace_content_event *event = (const void *)op->event;
-    if (op->action != REPLAY_READ && op->action != REPLAY_WRITE)
+    if (!tells(op))
         return HAL_OK;
     return replay_touches_subtract(wanted,
                                    (struct replay_touch){.buffer = event->buffer,

@@ -245,6 +245,8 @@ static enum hal_status take_host(struct graph *g, const struct replay_op *op, si
                                        .writes = op->action == REPLAY_WRITE,
                                        .before = &g->before.host[number],
                                        .after = &g->after.host[number]}));
+    if (op->event->kind == TRACE_MAPPED_CHANGE) /* perhaps the device's: no access of the host */
+        return g->status;
     add(g, event->buffer,
         &(struct entry){.begin = event->offset,
                         .end = event->offset + event->size,

@@ -122,5 +122,11 @@ for way in $ways; do
     *) all=$((all + runs)) all_unsure=$((all_unsure + unsure)) ;;
     esac
 done
+
+# A search finds the kernel behind changes that may be anybody's.
+HAL_DEVICE_PROFILING_DIRTY=compare capture "$app" large "$first" || fail "nothing was captured"
+run 1 "$bin/hal-replay" --bisect --substitute=mix=wrong0.metal trace.pb.zst
+says stdout "dispatch of 'mix'"
+
 [ "$bad" = 0 ] || fail "$bad replays say what is not so"
 [ $((all_unsure * 50)) -le "$all" ] || fail "$all_unsure of $all replays cannot compare"
