@@ -22,6 +22,7 @@ struct capture_semaphore *capture_semaphore_create(uint64_t value)
         atomic_init(&semaphore->recorded, value);
         atomic_init(&semaphore->promised, value);
         atomic_init(&semaphore->has_failed, false);
+        semaphore->external_id = 0;
     }
     return semaphore;
 }
