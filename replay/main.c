@@ -88,6 +88,8 @@ static enum hal_status end_child(struct replay_session *session, enum hal_status
         status = status == HAL_OK ? kept : status;
     }
     tell_refused(jail);
+    replay_player_destroy(session->player); /* it asks whether the child is there */
+    session->player = NULL;
     replay_jail_close(jail);
     session->jail = NULL;
     return status;

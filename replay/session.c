@@ -559,7 +559,8 @@ static enum hal_status start_child(struct replay_session *s)
                                               REPLAY_MOST_FILES - count);
     replay_jail_share(s->jail, count, 4 * (info->content_bytes + info->read_bytes));
     HAL_TRY(replay_jail_start(s->jail));
-    s->summary.jail = replay_jail_missing(s->jail);
+    snprintf(s->missing, sizeof s->missing, "%s", replay_jail_missing(s->jail));
+    s->summary.jail = s->missing;
     for (uint32_t i = 0; i < REPLAY_MOST_DEVICES; i++)
         s->remotes[i] = (struct replay_remote){.jail = s->jail, .number = i};
     s->options.remote = &s->remotes[0];
@@ -625,6 +626,8 @@ static enum hal_status look_again(struct replay_session *s)
                                        .plan = before.plan,
                                        .load_ns = before.load_ns,
                                        .what_if_info = before.what_if_info};
+    if (s->jail)
+        replay_player_destroy(s->player);
     s->player = NULL;
     s->device = NULL;
     s->options.mark = true;

@@ -20,7 +20,8 @@ struct replay_session {
     struct replay_opening opening; /* of the device, while the trace is loaded */
     struct hal_device *device;     /* NULL: it is remote */
     struct replay_player *player;
-    struct replay_jail *jail; /* NULL: there is no child */
+    struct replay_jail *jail;           /* NULL: there is no child */
+    char missing[REPLAY_MISSING_BYTES]; /* walls of that */
     struct replay_remote remotes[REPLAY_MOST_DEVICES];
     int files[REPLAY_MOST_FILES]; /* that the child may read */
     int64_t deadline_ns;
