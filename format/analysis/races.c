@@ -534,8 +534,10 @@ void trace_races_begin(struct trace_races *races)
 
 void trace_races_finish(struct trace_races *races)
 {
-    while (races->work)
-        free_work(races, races->work);
+    for (struct trace_race_work *work = races->work, *next; work; work = next) {
+        next = work->next;
+        free_work(races, work);
+    }
     for (size_t i = 0; i < races->buffer_count; i++)
         trace_pieces_finish(&races->buffers[i].pieces);
     for (size_t i = 0; i < races->command_count; i++)
