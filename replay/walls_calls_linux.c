@@ -42,7 +42,6 @@ static const char *const sealed[] = {
     "ftruncate",       /* how long memory is that is shared */
     "fallocate",       /* room for it, before it is used */
     "memfd_create",    /* memory of exported buffers */
-    "dup",             /* a second descriptor of it */
     "mmap",            /* memory, compiled kernels */
     "munmap",          /* its end */
     "mremap",          /* long lists that grow */
@@ -57,7 +56,6 @@ static const char *const sealed[] = {
     "sched_yield",     /* threads that let others go first */
     "clock_gettime",   /* times, where they need a call */
     "clock_nanosleep", /* calls that come when they came in the recording */
-    "nanosleep",       /* the same */
     "rt_sigaction",    /* handlers of what kernels do wrong */
     "rt_sigprocmask",  /* threads that start without signals */
     "rt_sigreturn",    /* the end of a handler */
@@ -115,6 +113,7 @@ static const char *const compiling[] = {
     "fadvise64",
     "fcntl",
     "flock",
+    "dup",
     "dup2",
     "dup3",
     "pipe",
@@ -147,6 +146,7 @@ static const char *const compiling[] = {
     "sched_getscheduler",
     "membarrier",
     "clock_getres",
+    "nanosleep",
     "gettimeofday",
     "time",
     "times",
