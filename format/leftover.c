@@ -45,18 +45,25 @@ static enum hal_status read_round(int descriptor, uint64_t offset, uint64_t capa
 
 /* ---- Opening ---- */
 
-/* What its parent has not asked for yet has a number, and has ended. */
+/* What its parent has not asked for yet has a number, and has ended, unless threads are left that
+ * go on without the first one. */
 static bool is_zombie(uint64_t process)
 {
-    char path[64], text[512];
+    enum { COUNT_BEHIND_STATE = 17 }; /* the field of how many threads there are */
+    char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", process);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
     if (file >= 0)
         close(file);
     text[got > 0 ? got : 0] = '\0';
-    const char *name_end = strrchr(text, ')'); /* the name may have any characters */
-    return name_end && strncmp(name_end, ") Z", 3) == 0;
+    const char *at = strrchr(text, ')'); /* the name may have any characters */
+    if (!at || strncmp(at, ") Z ", 4) != 0)
+        return false;
+    at += 2;
+    for (int i = 0; at && i < COUNT_BEHIND_STATE; i++)
+        at = strchr(at + 1, ' ');
+    return at && strtoul(at, NULL, 10) <= 1;
 }
 
 bool trace_leftover_process_runs(const struct trace_leftover *leftover)

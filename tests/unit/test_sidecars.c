@@ -9,7 +9,11 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/file.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -317,6 +321,46 @@ static void of_a_process_that_runs_stays(void **state)
     assert_stays();
 }
 
+#ifdef __linux__
+static void *go_on(void *unused)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the test may fail */
+    for (;;)
+        pause();
+    return unused;
+}
+
+/* It looks like one that has ended. */
+static void of_a_process_without_its_first_thread_stays(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char name[64], text[512] = "";
+    const pid_t process = fork();
+    if (process == 0) {
+        if (pthread_create(&thread, NULL, go_on, NULL) == 0)
+            pthread_exit(NULL);
+        _exit(1);
+    }
+    snprintf(name, sizeof name, "/proc/%ld/stat", (long)process);
+    while (!strstr(text, ") Z")) {
+        FILE *file = fopen(name, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(text, sizeof text, file));
+        fclose(file);
+    }
+    header.process_id = (uint64_t)process;
+    write_sidecar(sidecar);
+    assert_int_equal(unlink(trace), 0);
+    assert_stays();
+    assert_int_equal(kill(process, SIGKILL), 0);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)process, &info, WEXITED | WNOWAIT), 0);
+    assert_goes();
+    assert_int_equal(waitpid(process, NULL, 0), process);
+}
+#endif
+
 static void of_another_user_stays(void **state)
 {
     (void)state;
@@ -402,6 +446,9 @@ int main(void)
         SIDECARS_TEST(of_other_mounts_goes_only_with_its_folder_in_sight),
         SIDECARS_TEST(that_somebody_holds_stays),
         SIDECARS_TEST(of_a_process_that_runs_stays),
+#ifdef __linux__
+        SIDECARS_TEST(of_a_process_without_its_first_thread_stays),
+#endif
         SIDECARS_TEST(of_another_user_stays),
         SIDECARS_TEST(that_is_none_or_of_another_version_stays),
         SIDECARS_TEST(without_a_path_stays),
