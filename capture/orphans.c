@@ -7,6 +7,7 @@
 #include "format/sidecar.h"
 #include "hal/base/text.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -37,11 +38,12 @@ void capture_orphans_prepare(void)
 
 enum { PATIENCE_MS = 60000, PROC_BYTES = 4096 };
 
-/* "" of a process that is not there. */
-static void read_proc(uint64_t process, const char *name, char out_text[PROC_BYTES])
+/* "" of a thread that is not there. */
+static void read_proc(uint64_t process, const char *thread, const char *name,
+                      char out_text[PROC_BYTES])
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%" PRIu64 "/%s", process, name);
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/task/%.20s/%s", process, thread, name);
     FILE *file = fopen(path, "re");
     const size_t got = file ? fread(out_text, 1, PROC_BYTES - 1, file) : 0;
     if (file)
@@ -50,40 +52,60 @@ static void read_proc(uint64_t process, const char *name, char out_text[PROC_BYT
 }
 
 /* The kernel takes it down, which it may do for long: memory goes first, then files and locks. */
-static bool is_exiting(uint64_t process)
+static bool is_exiting(uint64_t process, const char *thread)
 {
     static const unsigned long exiting = 0x4, dumps_core = 0x200, signaled = 0x400;
     enum { FIELDS_BEFORE = 7 }; /* behind the name, which may have any characters */
     char text[PROC_BYTES];
-    read_proc(process, "stat", text);
+    read_proc(process, thread, "stat", text);
     const char *at = strrchr(text, ')');
     for (int i = 0; at && i < FIELDS_BEFORE; i++)
         at = strchr(at + 1, ' ');
     return at && strtoul(at, NULL, 10) & (exiting | dumps_core | signaled);
 }
 
-static uint64_t signals_in(const char *text, const char *label)
+/* A signal that ends the process is on its way: the kernel sends each thread SIGKILL at once. */
+static bool is_being_killed(uint64_t process, const char *thread)
 {
-    const char *at = strstr(text, label);
-    return at ? strtoull(at + strlen(label), NULL, 16) : 0;
+    static const char pending[] = "\nSigPnd:";
+    char text[PROC_BYTES];
+    read_proc(process, thread, "status", text);
+    const char *at = strstr(text, pending);
+    return at && strtoull(at + sizeof pending - 1, NULL, 16) >> (SIGKILL - 1) & 1;
 }
 
-/* A signal that ends it is on its way: then the kernel sends each thread SIGKILL at once. */
-static bool is_being_killed(uint64_t process)
+/* A thread that is gone meanwhile has ended. */
+static bool thread_ends(uint64_t process, const char *thread)
 {
     char text[PROC_BYTES];
-    read_proc(process, "status", text);
-    return signals_in(text, "\nSigPnd:") >> (SIGKILL - 1) & 1;
+    if (is_exiting(process, thread) || is_being_killed(process, thread) ||
+        is_exiting(process, thread))
+        return true;
+    read_proc(process, thread, "stat", text);
+    return !text[0];
+}
+
+/* All its threads are: of one whose first thread has ended the others may go on. */
+static bool is_ending(uint64_t process)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/task", process);
+    DIR *threads = opendir(path);
+    bool ends = threads != NULL;
+    for (const struct dirent *thread; ends && (thread = readdir(threads)) != NULL;)
+        ends = thread->d_name[0] == '.' || thread_ends(process, thread->d_name);
+    if (threads)
+        closedir(threads);
+    return ends;
 }
 
 bool capture_orphan_await(const struct trace_reader *reader)
 {
     const uint64_t process = trace_reader_header(reader)->process_id;
-    if (trace_reader_hold(reader) != TRACE_HELD || process > INT32_MAX)
+    if (trace_reader_hold(reader) == TRACE_HOLD_UNSEEN || process > INT32_MAX)
         return false;
     const int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)process, 0);
-    const bool ends =
-        descriptor >= 0 && (is_exiting(process) || is_being_killed(process) || is_exiting(process));
+    const bool ends = descriptor >= 0 && is_ending(process);
     struct pollfd ended = {.fd = descriptor, .events = POLLIN};
     if (ends)
         (void)poll(&ended, 1, PATIENCE_MS);
