@@ -70,5 +70,5 @@ int hal_descriptor_of_path(const char *path)
         return -1;
     const char *const digits = path + sizeof folder - 1;
     const size_t count = strspn(digits, "0123456789");
-    return count && count <= MOST_DIGITS && !digits[count] ? atoi(digits) : -1;
+    return count && count <= MOST_DIGITS && !digits[count] ? (int)strtol(digits, NULL, 10) : -1;
 }

@@ -221,14 +221,14 @@ static void kernels_name_nothing_but_their_own(void **state)
 {
     struct fixture *fixture = *state;
     static const char *const sources[] = {
-        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
-        "__attribute__((constructor)) static void g() { f(\"victim\", 0777); }\n"
-        "kernel void k(device uint *a) { a[0] = 1; }",
-        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
-        "static int value = f(\"victim\", 0777);\n"
-        "kernel void k(device uint *a) { a[0] = value; }",
-        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
-        "kernel void k(device uint *a) { a[0] = f(\"victim\", 0777); }",
+        ("static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+         "__attribute__((constructor)) static void g() { f(\"victim\", 0777); }\n"
+         "kernel void k(device uint *a) { a[0] = 1; }"),
+        ("static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+         "static int value = f(\"victim\", 0777);\n"
+         "kernel void k(device uint *a) { a[0] = value; }"),
+        ("static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+         "kernel void k(device uint *a) { a[0] = f(\"victim\", 0777); }"),
         "kernel void k(device uint *a) { __asm__ __volatile__(\"nop\"); a[0] = 1; }",
         "kernel void k(device uint *a) { asm inline(\"nop\"); a[0] = 1; }",
     };

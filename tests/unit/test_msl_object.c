@@ -224,7 +224,7 @@ static bool has_thread_variables(struct object *object)
 static bool loads_another(struct object *object)
 {
     char *const strings = (char *)object->bytes + dynamic(object, DT_STRTAB)->d_un.d_ptr;
-    memcpy(strings + dynamic(object, DT_NEEDED)->d_un.d_val, "libx", 4);
+    strings[dynamic(object, DT_NEEDED)->d_un.d_val + 3] = 'x'; /* "libm..." */
     return false;
 }
 
