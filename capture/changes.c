@@ -6,7 +6,7 @@
 
 /* Of small buffers, in which host and device may share a page, the system's account of pages is
  * refined by comparison. */
-enum { refined_bytes = 64 << 10, runs_at_once = 64 };
+enum { refined_bytes = 1 << 20, runs_at_once = 64 };
 
 /* ---- Contents of a mapping ---- */
 

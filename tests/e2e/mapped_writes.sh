@@ -4,7 +4,7 @@
 # found: each replay gives the same, but for a few that say that they cannot compare everything; and
 # none with a wrong kernel in place of the right one says that it does. Arguments behind those of all
 # tests: the program, and the one that hides userfaultfd (or nothing). HALTRACE_PROGRAMS: how many
-# programs (40); HALTRACE_SEED: the first one's seed (1).
+# programs (40); HALTRACE_SEED: the first one's seed (1); HALTRACE_WAYS: in which ways (all).
 . "$(dirname "$0")/lib.sh"
 app=$3
 hide=${4:-}
@@ -92,7 +92,7 @@ try()
     enosys) capture "$hide" "$app" large "$seed" ;;
     compare) HAL_DEVICE_PROFILING_DIRTY=compare capture "$app" large "$seed" ;;
     imported) capture "$app" imported "$seed" ;;
-    whole) form=whole && capture "$app" large "$seed" whole ;;
+    whole) form=whole && capture "$app" roomy "$seed" whole ;;
     whole_compared) form=whole && HAL_DEVICE_PROFILING_DIRTY=compare capture "$app" large "$seed" whole ;;
     small) capture "$app" small "$seed" ;;
     record)
@@ -106,6 +106,7 @@ try()
 
 ways='pages compare imported small record whole whole_compared'
 [ -z "$hide" ] || ways="$ways enosys"
+ways=${HALTRACE_WAYS:-$ways}
 all=0 all_unsure=0 bad=0
 for way in $ways; do
     runs=0 different=0 unsure=0 found=0 unsure_wrong=0 passed=0
