@@ -3,6 +3,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "replay/guard.h"
 #include "replay/look.h"
 #include "replay/measure.h"
 #include "replay/named.h"
@@ -647,8 +648,12 @@ enum hal_status replay_session_run(struct replay_session *s)
     s->is_watched = isatty(STDERR_FILENO);
     s->deadline_ns = hal_deadline_ns(s->program->time_limit_ns);
     enum hal_status status = s->program->trusted ? HAL_OK : open_jail(s);
+    if (s->jail)
+        replay_guard_begin(s->program);
     if (status == HAL_OK)
         status = load_all(s);
+    if (s->jail)
+        replay_guard_end();
     if (status == HAL_OK)
         status = replay(s);
     if (status != HAL_OK && s->summary.report.hung)

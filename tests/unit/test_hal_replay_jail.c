@@ -120,6 +120,26 @@ static void all_of_it_has_a_time_limit(void **state)
     fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
 }
 
+/* What takes long then is done by the process that nobody watches: the report knows no trace yet.
+ */
+static void loading_has_a_time_limit(void **state)
+{
+    enum { MANY = 200000 };
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    builder_buffer_create(b, 1, "bytes", 64);
+    builder_command_buffer_create(b, 2, NULL, 0);
+    for (int i = 0; i < MANY; i++)
+        builder_fill(b, 1, 0, 64, (uint32_t)i, 4);
+    builder_seal(b, 2);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--time-limit=0.001", "--json"), 1);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "took longer than its limit of 0.001 s (--time-limit)");
+    fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
+    assert_null(strstr(fixture->out, "\"recorded\""));
+}
+
 /* Any file would not do: a sanitizer's runtime has one there as it starts. */
 static bool has_scratch(const char *folder)
 {
@@ -576,6 +596,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_hangs_is_named),
         cmocka_unit_test(one_limit_is_used_up),
         cmocka_unit_test(all_of_it_has_a_time_limit),
+        cmocka_unit_test(loading_has_a_time_limit),
         cmocka_unit_test(an_interrupt_leaves_nothing),
         cmocka_unit_test(every_mode_can_be_interrupted),
         cmocka_unit_test(kernels_cannot_read_files),
