@@ -92,20 +92,41 @@ void replay_account_kill(void)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
+/* Of files that have no name (any more), as memory that can be shared is: they may be full and not
+ * be mapped. */
+static uint64_t nameless_bytes_of(pid_t process)
+{
+    char path[300];
+    uint64_t sum = 0;
+    struct stat facts;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &facts, 0) == 0 &&
+            S_ISREG(facts.st_mode) && facts.st_nlink == 0)
+            sum += (uint64_t)facts.st_blocks * 512;
+    }
+    if (folder)
+        closedir(folder);
+    return sum;
+}
+
 static uint64_t own_bytes_of(pid_t process)
 {
     char path[64], line[256];
-    uint64_t sum = 0, kib;
+    uint64_t sum = 0, shared = 0, kib;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1 ||
-            sscanf(line, "RssShmem: %" SCNu64, &kib) == 1)
-            sum += kib << 10;
+        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1)
+            sum = kib << 10;
+        if (sscanf(line, "RssShmem: %" SCNu64, &kib) == 1)
+            shared = kib << 10;
     }
     if (file)
         fclose(file);
-    return sum;
+    const uint64_t nameless = nameless_bytes_of(process);
+    return sum + (shared > nameless ? shared : nameless);
 }
 
 uint64_t replay_account_own_bytes(void)

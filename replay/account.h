@@ -27,7 +27,7 @@ void replay_account_init(struct replay_account *account, uint64_t memory_bytes,
 enum hal_status replay_account_check(struct replay_account *account,
                                      bool *out_has_helpers) HAL_CHECKED;
 
-/* Of this process, that belongs to no file. */
+/* Of this process, that belongs to no file with a name. */
 uint64_t replay_account_own_bytes(void);
 
 /* Ends all processes that this one's children have started, also those that have lost their parent.

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { PIECE_BYTES = 256 << 10 };
+enum { PIECE_BYTES = 256 << 10, MOST_RANGES = 1 << 20 };
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
@@ -256,7 +256,7 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
     struct replay_jail *jail = player->remote->jail;
     for (uint64_t left = tell->bytes; left;) {
         struct replay_touch range;
-        if (left < sizeof range || out_ranges->count >= event->size)
+        if (left < sizeof range || out_ranges->count >= MOST_RANGES)
             return refuse(jail, "sent ranges of bytes:", tell->bytes);
         HAL_TRY(replay_channel_receive(replay_jail_channel(jail), &range, sizeof range));
         left -= sizeof range;

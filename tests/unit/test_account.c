@@ -84,6 +84,19 @@ static int fill_memory(void *user, struct replay_inside *inside)
     stay();
 }
 
+/* Not mapped: no process has it among its pages. */
+static int fill_nameless_files(void *user, struct replay_inside *inside)
+{
+    (void)user;
+    (void)inside;
+    for (int i = 0; i < 3; i++) {
+        const int file = memfd_create("fill", MFD_CLOEXEC);
+        if (file < 0 || posix_fallocate(file, 0, (off_t)700 << MIB_BITS) != 0)
+            return 1;
+    }
+    stay();
+}
+
 static int be_silent(void *user, struct replay_inside *inside)
 {
     (void)user;
@@ -152,6 +165,8 @@ static void memory_is_counted(void **state)
     if (SANITIZED) /* there is no limit then */
         skip();
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
+    const struct replay_jail_desc nameless = describe(*state, fill_nameless_files);
+    expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }
 
 static void silence_has_a_limit(void **state)
