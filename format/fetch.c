@@ -63,7 +63,7 @@ static enum hal_status load_blobs(struct trace_reader *reader, struct trace_cach
     const struct trace_blobs_frame *entry = &reader->directory.blobs[slot->frame];
     struct trace_frame_head head;
     uint8_t *meta;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     HAL_TRY(list_starts(slot, entry->blobs, &bytes));
     trace_arena_reset(&reader->scratch);
     HAL_TRY(trace_input_head(&reader->input, entry->offset, entry->offset + entry->bytes, &head,
