@@ -101,7 +101,11 @@ run 0 "$bin/hal-replay" --trusted trimmed.pb.zst
 run 0 "$bin/hal-trace" dump trimmed.pb.zst
 same "$(grep -c ' collective submission=' stdout)" 1 "collectives that are kept"
 
-# Other bytes in the place of what rank 1 sends: the first words of the largest.
+# Other bytes in place of what rank 1 sends. Many of its buffers are called 'data': the message lists
+# them, and one of them is chosen by its number, the largest.
 head -c 60000 /dev/zero >zeros
-run 1 "$bin/hal-replay" --trusted --substitute-buffer=data=zeros rank-2.pb.zst
+run 4 "$bin/hal-replay" --trusted --substitute-buffer=data=zeros rank-2.pb.zst
+largest=$(sed -n "s/.*\(#[0-9]*\) 'data' (60000 bytes).*/\1/p" stderr)
+[ -n "$largest" ] || fail "the message lists no buffer of 60000 bytes"
+run 1 "$bin/hal-replay" --trusted "--substitute-buffer=$largest=zeros" rank-2.pb.zst
 says stdout 'different'
