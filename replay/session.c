@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/session.h"
+#include "replay/session_device.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -53,118 +53,16 @@ static enum hal_status note_prepared(void *user)
     return HAL_OK;
 }
 
-/* In this process, or as a remote device. */
-struct opened {
-    struct hal_device **device;
-    struct replay_remote *remote; /* NULL: in this process */
-};
-
-static enum hal_status open_uri(const char *uri, const struct opened *out)
-{
-    return out->remote ? replay_remote_open(out->remote, uri) : hal_device_open(uri, out->device);
-}
-
 static const char *output_path(const struct replay_session *s, size_t index)
 {
     return s->jail ? replay_jail_output(s->jail, index) : s->program->outputs[index];
-}
-
-/* With so many queues, if the driver takes a number; 0: as the URI says. */
-static enum hal_status open_with_queues(const char *uri, uint32_t queues, const struct opened *out)
-{
-    char wider[256];
-    if (queues && replay_target_uri(uri, queues, wider, sizeof wider) &&
-        open_uri(wider, out) == HAL_OK)
-        return HAL_OK;
-    return open_uri(uri, out);
-}
-
-static bool says_queues(const char *uri)
-{
-    const char *question = strchr(uri, '?');
-    return question && (strncmp(question + 1, "queues=", 7) == 0 || strstr(question, "&queues="));
-}
-
-/* A device that the user names has as many queues as the trace needs, unless he says how many. */
-static enum hal_status open_chosen(const char *uri, uint32_t queues, const struct opened *out)
-{
-    return open_with_queues(uri, says_queues(uri) || queues <= 1 ? 0 : queues, out);
-}
-
-/* NULL: the recorded one. */
-static const char *chosen_device(const struct replay_session *s)
-{
-    const char *uri = s->program->device ? s->program->device : getenv("HAL_DEVICE");
-    return uri && uri[0] ? uri : NULL;
-}
-
-/* The trace is being loaded. Which device it will be is known already, unless what is in the trace
- * says how many queues that one has. */
-static void open_beside(void *user, const struct trace_header *header)
-{
-    struct replay_session *s = user;
-    const char *const chosen = chosen_device(s);
-    if (s->jail || s->program->what_if ||
-        (chosen && !says_queues(chosen) && header->device.queue_count > 1))
-        return;
-    replay_opening_begin(&s->opening, chosen ? chosen : header->device.uri);
-}
-
-static enum hal_status open_now(struct replay_session *s, uint32_t queues)
-{
-    const char *const chosen = chosen_device(s);
-    const uint32_t needed = s->summary.plan->queue_count;
-    const struct opened opened = {&s->device, s->options.remote};
-    if (s->opening.begun) {
-        HAL_TRY(replay_opening_end(&s->opening, &s->device));
-        if (!chosen || says_queues(chosen) || needed <= hal_device_get_info(s->device)->queue_count)
-            return HAL_OK;
-        hal_device_release(s->device); /* the header knew of fewer */
-        s->device = NULL;
-    }
-    if (chosen)
-        return open_chosen(chosen, queues > needed ? queues : needed, &opened);
-    return open_with_queues(s->summary.plan->header->device.uri, queues > needed ? queues : 0,
-                            &opened);
-}
-
-/* A driver of Vulkan that is missing may be a GPU's, whose files are behind the walls. */
-static enum hal_status explain_absence(const struct replay_session *s, enum hal_status status)
-{
-    static const char driver[] = "vulkan";
-    char message[HAL_MESSAGE_BYTES];
-    const char *const chosen = chosen_device(s);
-    const char *const uri = chosen ? chosen : s->summary.plan->header->device.uri;
-    if (status != HAL_NOT_FOUND || s->program->trusted ||
-        strncmp(uri, driver, sizeof driver - 1) != 0)
-        return status;
-    snprintf(message, sizeof message, "%s", hal_message());
-    return hal_fail(status, "%s (a GPU cannot be reached without --trusted)", message);
-}
-
-static enum hal_status open_device(struct replay_session *s)
-{
-    const uint32_t queues = s->program->what_if ? s->program->change.queues : 0;
-    const enum hal_status status = explain_absence(s, open_now(s, queues));
-    HAL_TRY(chosen_device(s)
-                ? status
-                : hal_add_context(status, "the recorded device (--device chooses another)"));
-    s->summary.device =
-        s->options.remote ? &s->options.remote->info : hal_device_get_info(s->device);
-    if (queues <= s->summary.device->queue_count)
-        return HAL_OK;
-    return hal_fail(
-        HAL_UNSUPPORTED,
-        "--what-if=queues=%u: device '%s' has %u; --device=URI chooses one with more, as "
-        "cpu?queues=%u",
-        queues, s->summary.device->uri, s->summary.device->queue_count, queues);
 }
 
 static enum hal_status load(struct replay_session *s)
 {
     struct replay_load_options options = s->program->load;
     options.only_system_symbols = !s->program->trusted;
-    options.opened = open_beside;
+    options.opened = replay_open_beside;
     options.user = s;
     const enum hal_status status = replay_plan_load(s->program->path, &options, &s->plan);
     if (status != HAL_OK)
@@ -439,10 +337,11 @@ static enum hal_status bisect(struct replay_session *s)
     const bool is_recorded = strcmp(summary->against, "recorded") == 0;
     if (s->jail && !program->verify_unwritten)
         reference_options.remote = is_recorded ? NULL : &s->remotes[1];
-    const struct opened opened = {&reference, reference_options.remote};
+    const struct replay_opened opened = {&reference, reference_options.remote};
     if (!program->verify_unwritten && !is_recorded)
-        HAL_TRY(hal_add_context(open_chosen(summary->against, summary->plan->queue_count, &opened),
-                                "--against"));
+        HAL_TRY(hal_add_context(
+            replay_open_chosen(summary->against, summary->plan->queue_count, &opened),
+            "--against"));
     const struct replay_bisect search = {
         .plan = s->plan,
         .candidate = s->device,
@@ -607,7 +506,7 @@ static enum hal_status replay(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (s->jail)
         HAL_TRY(start_child(s));
-    HAL_TRY(open_device(s));
+    HAL_TRY(replay_open_device(s));
     if (!program->compare || program->compare_substitute)
         HAL_TRY(check_names(s));
     show_target(s);
