@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <ftw.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,10 +41,10 @@ struct found {
 
 static void add_children(const char *path, struct found *found)
 {
+    char word[32];
     FILE *file = fopen(path, "r");
-    long number;
-    while (file && found->count < MOST_FOUND && fscanf(file, "%ld", &number) == 1)
-        found->pids[found->count++] = (pid_t)number;
+    while (file && found->count < MOST_FOUND && fscanf(file, "%31s", word) == 1)
+        found->pids[found->count++] = (pid_t)strtol(word, NULL, 10);
     if (file)
         fclose(file);
 }
@@ -114,14 +113,14 @@ static uint64_t nameless_bytes_of(pid_t process)
 static uint64_t own_bytes_of(pid_t process)
 {
     char path[64], line[256];
-    uint64_t sum = 0, shared = 0, kib;
+    uint64_t sum = 0, shared = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1)
-            sum = kib << 10;
-        if (sscanf(line, "RssShmem: %" SCNu64, &kib) == 1)
-            shared = kib << 10;
+        if (strncmp(line, "RssAnon:", 8) == 0)
+            sum = (uint64_t)strtoull(line + 8, NULL, 10) << 10;
+        if (strncmp(line, "RssShmem:", 9) == 0)
+            shared = (uint64_t)strtoull(line + 9, NULL, 10) << 10;
     }
     if (file)
         fclose(file);

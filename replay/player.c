@@ -92,7 +92,7 @@ static enum hal_status tell_read(struct replay_player *player, size_t op, const 
 static enum hal_status play_read(struct replay_player *player, size_t op)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
-    const uint8_t *expected, *actual;
+    const uint8_t *expected = NULL, *actual;
     bool compare;
     if (player->mute)
         return HAL_OK;

@@ -79,7 +79,7 @@ static enum hal_status check_head(struct replay_jail *jail, const struct replay_
 
 static enum hal_status ask_simply(struct replay_jail *jail, const struct replay_request *request)
 {
-    struct replay_answer done;
+    struct replay_answer done = {0};
     HAL_TRY(ask(jail, request, NULL, 0));
     return await_done(jail, &done);
 }
@@ -109,7 +109,7 @@ static bool check_info(struct hal_device_info *info)
 enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri)
 {
     struct replay_request request = {.ask = REPLAY_ASK_OPEN, .device = remote->number};
-    struct replay_answer done;
+    struct replay_answer done = {0};
     bool ended;
     if ((size_t)snprintf(request.uri, sizeof request.uri, "%s", uri) >= sizeof request.uri)
         return hal_fail(HAL_INVALID, "device '%s': the URI is longer than %zu bytes", uri,
@@ -167,7 +167,7 @@ enum hal_status replay_remote_create(struct replay_player *player)
                                      .player = player,
                                      .plan = player->plan,
                                      .options = player->options};
-    struct replay_answer done;
+    struct replay_answer done = {0};
     size_t bytes = 0;
     player->live = hal_alloc(player->plan->object_count, sizeof *player->live);
     if (!player->live)
@@ -348,7 +348,7 @@ static enum hal_status take_part(struct replay_player *player, size_t end,
 static enum hal_status play_part(struct replay_player *player, size_t end, bool ends)
 {
     struct replay_jail *jail = player->remote->jail;
-    struct replay_answer done;
+    struct replay_answer done = {0};
     bool ended = false;
     HAL_TRY(ask(jail,
                 &(struct replay_request){.ask = REPLAY_ASK_UNTIL,
@@ -392,7 +392,7 @@ enum hal_status replay_remote_end(struct replay_player *player, enum hal_status 
 {
     struct replay_jail *jail = player->remote->jail;
     char message[HAL_MESSAGE_BYTES];
-    struct replay_answer done;
+    struct replay_answer done = {0};
     if (!replay_jail_is_alive(jail))
         return status;
     snprintf(message, sizeof message, "%s", hal_message());
@@ -426,7 +426,7 @@ enum hal_status replay_remote_read(struct replay_player *player, uint32_t object
                                    uint64_t bytes, const uint8_t **out_data)
 {
     struct replay_jail *jail = player->remote->jail;
-    struct replay_answer done;
+    struct replay_answer done = {0};
     bool ended;
     HAL_TRY(ask(jail,
                 &(struct replay_request){.ask = REPLAY_ASK_READ,
@@ -443,7 +443,7 @@ enum hal_status replay_remote_read(struct replay_player *player, uint32_t object
 enum hal_status replay_remote_write(struct replay_player *player, uint32_t object, uint64_t offset,
                                     const uint8_t *data, uint64_t bytes)
 {
-    struct replay_answer done;
+    struct replay_answer done = {0};
     HAL_TRY(ask(player->remote->jail,
                 &(struct replay_request){.ask = REPLAY_ASK_WRITE,
                                          .player = player,
@@ -457,7 +457,7 @@ enum hal_status replay_remote_write(struct replay_player *player, uint32_t objec
 enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_t object,
                                            int64_t *out_ns)
 {
-    struct replay_answer done;
+    struct replay_answer done = {0};
     const int64_t begin_ns = hal_clock_ns();
     HAL_TRY(
         ask(player->remote->jail,

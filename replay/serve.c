@@ -168,25 +168,27 @@ static enum hal_status open_device(struct server *s, const struct replay_request
 
 /* The result is open before the sandbox is locked; one that stays empty was never made. The
  * capture's own file may lie beside the result, where that has a folder. */
-static enum hal_status begin_record(struct hal_device *device, struct replay_request *request)
+static enum hal_status begin_record(struct hal_device *device, const struct replay_request *request)
 {
-    struct hal_profiling_options *const options = &request->recording;
+    struct hal_profiling_options options = request->recording;
     char path[32];
-    const int file = open(options->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int file = open(options.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
-        return hal_fail(HAL_IO, "cannot write '%s': %s", options->file, strerror(errno));
+        return hal_fail(HAL_IO, "cannot write '%s': %s", options.file, strerror(errno));
     snprintf(path, sizeof path, "/dev/fd/%d", file);
-    options->file = path;
+    options.file = path;
     setenv("HAL_DEVICE_PROFILING_SIDECAR", getenv("TMPDIR"), 1);
     /* Who replays knows what the host writes, and says so. */
     setenv("HAL_DEVICE_PROFILING_DIRTY", "announced", 1);
-    return hal_device_profiling_begin(device, options, HAL_FOREVER);
+    return hal_device_profiling_begin(device, &options, HAL_FOREVER);
 }
 
 static enum hal_status do_it(struct server *s, struct replay_request *request,
                              struct served *served)
 {
     struct hal_device *device = s->devices[request->device];
+    if (!served && request->ask >= REPLAY_ASK_UNTIL && request->ask <= REPLAY_ASK_SUBMIT)
+        return hal_fail(HAL_INVALID, "request %u of no player", (unsigned)request->ask);
     switch (request->ask) {
     case REPLAY_ASK_OPEN: return open_device(s, request);
     case REPLAY_ASK_COMPILE:
