@@ -24,6 +24,7 @@ class Attack:
     COLUMNS = ("runs", "crashes", "hangs", "wrong", "losses", "escapes", "memory", "incomparable")
 
     def __init__(self, build, keep):
+        build = os.path.abspath(build)  # programs run in other folders
         self.bin = os.path.join(build, "bin")
         self.keep = keep
         self.folder = tempfile.mkdtemp(prefix="attack.")
