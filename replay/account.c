@@ -155,6 +155,15 @@ static uint64_t folder_bytes(const struct replay_account *account)
     return seen_bytes;
 }
 
+/* No folder has it. */
+static uint64_t printed_bytes(const struct replay_account *account)
+{
+    struct stat facts;
+    return account->printed >= 0 && fstat(account->printed, &facts) == 0
+               ? (uint64_t)facts.st_blocks * 512
+               : 0;
+}
+
 /* ---- All ----------------------------------------------------------------------------------- */
 
 void replay_account_init(struct replay_account *account, uint64_t memory_bytes,
@@ -163,7 +172,8 @@ void replay_account_init(struct replay_account *account, uint64_t memory_bytes,
     const uint64_t bytes = memory_bytes ? memory_bytes : hal_memory_total_bytes();
     *account = (struct replay_account){
         .most_processes = PROCESSES_AT_LEAST + PROCESSES_OF_ONE * (size_t)hal_processor_count(),
-        .most_disk_bytes = MOST_DISK_BYTES};
+        .most_disk_bytes = MOST_DISK_BYTES,
+        .printed = -1};
     if (!SANITIZED && bytes && bytes < UINT64_MAX / 8)
         account->most_memory_bytes = 2 * bytes + SPARE_MEMORY_BYTES + inherited_bytes;
 }
@@ -191,7 +201,7 @@ enum hal_status replay_account_check(struct replay_account *account, bool *out_h
                         in_mib(bytes), in_mib(account->most_memory_bytes));
     if (account->looks++ % LOOKS_PER_FOLDER)
         return HAL_OK;
-    bytes = folder_bytes(account);
+    bytes = folder_bytes(account) + printed_bytes(account);
     if (account->most_disk_bytes && bytes > account->most_disk_bytes)
         return hal_fail(HAL_FAILED, "the replay has written %.0f MiB, the limit is %.0f MiB",
                         in_mib(bytes), in_mib(account->most_disk_bytes));

@@ -15,6 +15,7 @@ struct replay_account {
     size_t most_processes;
     uint64_t most_memory_bytes, most_disk_bytes; /* 0: any */
     const char *folders[2];                      /* whose files count; NULL: none */
+    int printed;                                 /* the file of what it prints counts, too; -1 */
     uint64_t looks;
 };
 

@@ -29,7 +29,7 @@
 enum {
     PROGRAMS_BYTES = 8 * PATH_MAX,
     LOOK_MS = 50,
-    MOST_SAID = 1 << 20,
+    MOST_SAID = 1 << 16,
     MOST_DESCRIPTORS = 1 << 16
 };
 
@@ -489,6 +489,7 @@ enum hal_status replay_jail_start(struct replay_jail *jail)
     jail->account.most_disk_bytes += jail->desc.output_bytes;
     jail->account.folders[0] = jail->scratch;
     jail->account.folders[1] = jail->keeps ? jail->kept.path : NULL;
+    jail->account.printed = fileno(jail->said);
     jail->limits_silence = false;
     HAL_TRY(fork_child(jail));
     HAL_TRY(replay_channel_receive(&jail->channel, &greeting, sizeof greeting));
@@ -561,7 +562,8 @@ enum hal_status replay_jail_wait(struct replay_jail *jail, int *out_exit)
     return WIFEXITED(state) ? HAL_OK : explain_end(state);
 }
 
-/* It may have written anything: no more than a few lines, and none that commands a terminal. */
+/* It may have printed anything: only the beginning is shown, and nothing that commands a terminal.
+ */
 static void show_said(FILE *said)
 {
     static char text[MOST_SAID + 1];

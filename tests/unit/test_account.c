@@ -55,6 +55,20 @@ static int make_processes(void *user, struct replay_inside *inside)
     stay();
 }
 
+/* More than the limit together, and neither alone. No folder has the second. */
+static int print_much(void *user, struct replay_inside *inside)
+{
+    char path[PATH_MAX];
+    (void)user;
+    (void)inside;
+    snprintf(path, sizeof path, "%s/fill", getenv("TMPDIR"));
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || posix_fallocate(file, 0, (off_t)600 << MIB_BITS) != 0 ||
+        posix_fallocate(STDOUT_FILENO, 0, (off_t)600 << MIB_BITS) != 0)
+        return 1;
+    stay();
+}
+
 static int fill_disk(void *user, struct replay_inside *inside)
 {
     char path[PATH_MAX];
@@ -143,6 +157,12 @@ static void files_are_counted(void **state)
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
+static void what_is_printed_is_counted(void **state)
+{
+    struct replay_jail_desc desc = describe(*state, print_much);
+    expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
+}
+
 static int fill_one_file(void *user, struct replay_inside *inside)
 {
     char path[PATH_MAX];
@@ -208,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_are_counted),
         cmocka_unit_test(files_are_counted),
+        cmocka_unit_test(what_is_printed_is_counted),
         cmocka_unit_test(no_file_is_larger_than_all_may_be),
         cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(silence_has_a_limit),
