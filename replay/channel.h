@@ -70,6 +70,8 @@ struct replay_tell {
     uint64_t bytes;   /* that follow */
 };
 
+enum { REPLAY_MOST_DOUBTS = 1 << 16 };
+
 #define REPLAY_SUBJECT_DEVICE (UINT64_MAX - 1)
 #define REPLAY_SUBJECT_TIMES  UINT64_MAX
 
@@ -104,7 +106,8 @@ enum hal_status replay_channel_receive(struct replay_channel *channel, void *out
  */
 enum hal_status replay_channel_tell(struct replay_channel *channel, uint64_t subject,
                                     const void *data, size_t bytes) HAL_CHECKED;
-/* And, ahead of them, which of them nothing can be said of: struct replay_touch. */
+/* And, ahead of them, which of them nothing can be said of: struct replay_touch, rising and apart,
+ * no more than REPLAY_MOST_DOUBTS. */
 enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64_t subject,
                                           const void *ranges, size_t bytes) HAL_CHECKED;
 void replay_channel_alive(struct replay_channel *channel, int64_t now_ns);

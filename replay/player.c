@@ -80,6 +80,11 @@ static enum hal_status tell_read(struct replay_player *player, size_t op, const 
     struct replay_touches doubt;
     HAL_TRY(replay_doubt_find(player, event, &doubt));
     enum hal_status status = HAL_OK;
+    if (doubt.count > REPLAY_MOST_DOUBTS) { /* all, in place of a list without end */
+        doubt.list[0] =
+            (struct replay_touch){event->buffer, event->offset, event->offset + event->size};
+        doubt.count = 1;
+    }
     if (doubt.count)
         status = replay_channel_tell_doubt(player->channel, op, doubt.list,
                                            doubt.count * sizeof *doubt.list);

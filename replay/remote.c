@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { PIECE_BYTES = 256 << 10, MOST_RANGES = 1 << 20 };
+enum { PIECE_BYTES = 256 << 10 };
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
@@ -254,15 +254,17 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
                                   struct replay_touches *out_ranges)
 {
     struct replay_jail *jail = player->remote->jail;
-    for (uint64_t left = tell->bytes; left;) {
+    const uint64_t count = tell->bytes / sizeof(struct replay_touch);
+    uint64_t from = event->offset;
+    if (tell->bytes % sizeof(struct replay_touch) || count > REPLAY_MOST_DOUBTS)
+        return refuse(jail, "sent ranges of bytes:", tell->bytes);
+    for (uint64_t i = 0; i < count; i++) {
         struct replay_touch range;
-        if (left < sizeof range || out_ranges->count >= MOST_RANGES)
-            return refuse(jail, "sent ranges of bytes:", tell->bytes);
         HAL_TRY(replay_channel_receive(replay_jail_channel(jail), &range, sizeof range));
-        left -= sizeof range;
-        if (range.begin < event->offset || range.begin >= range.end ||
+        if (range.begin < from || range.begin >= range.end ||
             range.end > event->offset + event->size)
             return refuse(jail, "sent a range with an end at", range.end);
+        from = range.end;
         HAL_TRY(replay_touches_append(out_ranges, range));
     }
     player->report->doubtful_reads += out_ranges->count > 0;

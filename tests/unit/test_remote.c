@@ -35,6 +35,13 @@ enum lie {
     EXIT,
     CLOSED,
     FLOOD,
+    DOUBTS, /* the rest are of ranges in doubt */
+    DOUBT_TWICE,
+    DOUBT_BEFORE,
+    DOUBT_BEHIND,
+    DOUBT_NOTHING,
+    DOUBT_IN_PART,
+    DOUBT_WITHOUT_END,
 };
 
 struct fixture {
@@ -62,6 +69,35 @@ static void tell_head(struct replay_inside *inside, uint32_t kind, uint64_t byte
         _exit(1);
 }
 
+/* The second read-back's bytes are in doubt, and wrong. */
+static void tell_doubt(const struct fixture *f, struct replay_inside *inside)
+{
+    static const struct {
+        struct replay_touch list[2];
+        size_t bytes;
+    } doubts[] = {
+        [DOUBTS - DOUBTS] = {{{BUFFER, 0, 8}, {BUFFER, 16, BYTES}}, 48},
+        [DOUBT_TWICE - DOUBTS] = {{{BUFFER, 0, 16}, {BUFFER, 8, 24}}, 48},
+        [DOUBT_BEFORE - DOUBTS] = {{{BUFFER, 8, 16}, {BUFFER, 0, 8}}, 48},
+        [DOUBT_BEHIND - DOUBTS] = {{{BUFFER, 8, BYTES + 1}}, 24},
+        [DOUBT_NOTHING - DOUBTS] = {{{BUFFER, 8, 8}}, 24},
+        [DOUBT_IN_PART - DOUBTS] = {{{BUFFER, 0, 8}}, 23},
+    };
+    tell(inside, f->reads[0], VALUE, BYTES);
+    if (f->lie == DOUBT_WITHOUT_END) {
+        const struct replay_tell head = {.kind = REPLAY_TELL_DOUBT,
+                                         .subject = f->reads[1],
+                                         .bytes =
+                                             (UINT64_C(1) << 40) * sizeof(struct replay_touch)};
+        if (replay_channel_send(inside->channel, &head, sizeof head, NULL, 0) != HAL_OK)
+            _exit(1);
+    } else if (replay_channel_tell_doubt(inside->channel, f->reads[1], doubts[f->lie - DOUBTS].list,
+                                         doubts[f->lie - DOUBTS].bytes) != HAL_OK) {
+        _exit(1);
+    }
+    tell(inside, f->reads[1], VALUE + 1, BYTES);
+}
+
 static void tell_reads(const struct fixture *f, struct replay_inside *inside)
 {
     const size_t first = f->reads[0], second = f->reads[1];
@@ -81,6 +117,13 @@ static void tell_reads(const struct fixture *f, struct replay_inside *inside)
         close(inside->channel->from);
         for (;;)
             pause();
+    case DOUBTS:
+    case DOUBT_TWICE:
+    case DOUBT_BEFORE:
+    case DOUBT_BEHIND:
+    case DOUBT_NOTHING:
+    case DOUBT_IN_PART:
+    case DOUBT_WITHOUT_END: tell_doubt(f, inside); return;
     case NOTHING: return;
     case NONE:
     case THE_BYTES_ALONE:
@@ -188,6 +231,12 @@ static void no_lie_is_the_same(void **state)
         {ENDLESS_MESSAGE, "xxxxx"},
         {EXIT, "ended in the middle of the replay, with exit status 0"},
         {CLOSED, "was ended by signal 9"},
+        {DOUBT_TWICE, "sent a range with an end at 24"},
+        {DOUBT_BEFORE, "sent a range with an end at 8"},
+        {DOUBT_BEHIND, "sent a range with an end at 65"},
+        {DOUBT_NOTHING, "sent a range with an end at 8"},
+        {DOUBT_IN_PART, "sent ranges of bytes: 23"},
+        {DOUBT_WITHOUT_END, "sent ranges of bytes: 26388279066624"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct replay_report report;
@@ -206,6 +255,21 @@ static void other_bytes_are_different(void **state)
     assert_int_equal(report.different_reads, 1);
     assert_int_equal(report.first.actual[0], VALUE + 1);
     assert_int_equal(report.first.expected[0], VALUE);
+}
+
+/* Eight of the bytes that are wrong are not in doubt, and differ. */
+static void bytes_in_doubt_are_never_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct replay_report report;
+    assert_int_equal(run(f, DOUBTS, &report), HAL_OK);
+    assert_int_equal(report.doubtful_reads, 1);
+    assert_int_equal(report.different_reads, 1);
+    assert_int_equal(report.first.offset, 8);
+    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report), REPLAY_EXIT_DIFFERENT);
+    report.different_reads = 0;
+    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report),
+                     REPLAY_EXIT_INCOMPARABLE);
 }
 
 /* Nothing can have taken longer than the parent has waited. */
@@ -264,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_recorded_bytes_are_the_same),
         cmocka_unit_test(no_lie_is_the_same),
         cmocka_unit_test(other_bytes_are_different),
+        cmocka_unit_test(bytes_in_doubt_are_never_the_same),
         cmocka_unit_test(times_are_cut_to_what_has_passed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
