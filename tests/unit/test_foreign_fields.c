@@ -285,6 +285,7 @@ static const char *const commands[] = {
     "hal-trace stats --json BAD",
     "hal-trace verify BAD",
     "hal-trace verify --json BAD",
+    "hal-trace races BAD",
     "hal-trace symbolize BAD",
     "hal-trace diff GOOD BAD",
     "hal-trace diff BAD GOOD",
@@ -307,6 +308,7 @@ static const char *const commands[] = {
     "hal-view --json --print=findings,kernels,memory,iterations BAD",
     "hal-view --print --fail-on='failures>0,races>0' BAD",
     "hal-view --diff=GOOD BAD",
+    "hal-view --diff=GOOD --json BAD",
     "hal-view --svg=- BAD",
     "hal-view --dump-frame --color=never --utf8 --keys='j<Enter>S' BAD",
     "hal-view --plain BAD",
@@ -364,6 +366,30 @@ static void every_field_is_clean(void **state)
     assert_true(swept >= 30);
 }
 
+/* Lines of --help that begin with a command's name, and not with an option. */
+static void every_command_is_swept(void **state)
+{
+    struct fixture *f = *state;
+    char command[2 * PATH_MAX], name[32];
+    size_t found = 0;
+    snprintf(command, sizeof command, "'%s/hal-trace' --help", f->bin);
+    assert_int_equal(foreign_run(command, f->outputs, sizeof f->outputs), 0);
+    for (const char *line = f->outputs; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "  hal-trace ", 12) == 0 || sscanf(line, "  %31[a-z] ", name) != 1 ||
+            strncmp(line, "  ", 2) != 0)
+            continue;
+        snprintf(command, sizeof command, "hal-trace %s ", name);
+        bool is_swept = false;
+        for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+            is_swept |= strncmp(commands[i], command, strlen(command)) == 0;
+        if (!is_swept)
+            fail_msg("no command of the sweep begins with '%s'", command);
+        found++;
+    }
+    assert_true(found >= 14);
+}
+
 static void all_strings_are_clean(void **state)
 {
     struct fixture *f = *state;
@@ -399,6 +425,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_command_is_swept),
         cmocka_unit_test(all_strings_are_clean),
         cmocka_unit_test(every_field_is_clean),
     };
