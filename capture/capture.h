@@ -89,7 +89,7 @@ struct capture_content {
     uint64_t buffer;
     uint64_t offset, bytes;
     const void *data;
-    const void *before; /* of a change: what the bytes were; else unused */
+    const void *before; /* of a change: what the bytes were; NULL: unknown */
     uint32_t file;      /* string: a queue read the bytes from there; 0: not */
     uint64_t file_offset;
     enum capture_detail detail; /* decided by capture_record_content */

@@ -4,8 +4,8 @@
 #include "capture/capture.h"
 #include "hal/base/mem.h"
 
-/* Of small buffers, in which host and device may share a page, the system's account of pages is
- * refined by comparison. */
+/* Host and device may share a page, so the system's account of pages is refined by comparison; in
+ * larger buffers, of which a copy is too much, such pages may be either's. */
 enum { refined_bytes = 1 << 20, runs_at_once = 64 };
 
 /* ---- Contents of a mapping ---- */
@@ -20,14 +20,15 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* [begin, end) counts from the start of the mapping. */
-static void record(struct capture_thread *thread, const struct capture_mapping *mapping,
-                   const uint8_t *data, uint64_t begin, uint64_t end, uint16_t kind, uint32_t flags)
+/* What the host can see of [begin, end), which counts from the start of the mapping. */
+static void record_seen(struct capture_thread *thread, const struct capture_mapping *mapping,
+                        uint64_t begin, uint64_t end)
 {
+    const uint8_t *data = mapping->shadow ? mapping->shadow : mapping->data;
     if (begin >= end)
         return;
-    capture_record_content(thread, &(struct capture_content){.kind = kind,
-                                                             .flags = flags,
+    capture_record_content(thread, &(struct capture_content){.kind = TRACE_HOST_READ,
+                                                             .flags = TRACE_FLAG_OBSERVED,
                                                              .buffer = mapping->buffer,
                                                              .offset = mapping->offset + begin,
                                                              .bytes = end - begin,
@@ -74,43 +75,67 @@ static void unwatch_locked(struct capture_mappings *mappings, const struct captu
     capture_pages_unwatch(pages, begin, end);
 }
 
-/* What [page, page_end) has outside of work that may have written there. A page that such work may
- * write as a whole was, as the system says, written by the host: a larger buffer's slots are taken
- * to have pages of their own. */
+/* Neighbours of one kind, which are recorded together. */
+struct run {
+    uint64_t begin, end;
+    uint16_t kind;
+};
+
+static void finish_run(struct capture_thread *thread, const struct capture_mapping *mapping,
+                       struct run *run)
+{
+    if (run->begin < run->end)
+        capture_record_content(thread,
+                               &(struct capture_content){.kind = run->kind,
+                                                         .buffer = mapping->buffer,
+                                                         .offset = mapping->offset + run->begin,
+                                                         .bytes = run->end - run->begin,
+                                                         .data = mapping->data + run->begin});
+    run->begin = run->end;
+}
+
+static void add_to_run(struct capture_thread *thread, const struct capture_mapping *mapping,
+                       struct run *run, uint64_t begin, uint64_t end, uint16_t kind)
+{
+    if (run->end != begin || run->kind != kind) {
+        finish_run(thread, mapping, run);
+        run->begin = begin;
+        run->kind = kind;
+    }
+    run->end = end;
+}
+
+/* The host stored into [page, page_end). Outside of work that may have written there, all of it is
+ * the host's. Where such work has the page as a whole, as of a buffer that is bound as a whole, it
+ * may be either's; what it has of a page in part is its own. */
 static void record_page(struct capture_thread *thread, const struct capture_mapping *mapping,
                         const struct capture_spans *started, uint64_t page, uint64_t page_end,
-                        struct capture_span *run)
+                        struct run *run)
 {
-    uint64_t next;
-    if (capture_spans_at(started, page, page_end, &next) && next == page_end) {
-        run->begin = run->begin == run->end ? page : run->begin;
-        run->end = page_end;
-        return;
-    }
-    for (uint64_t at = page; at < page_end; at = next) {
+    for (uint64_t at = page, next; at < page_end; at = next) {
         const bool inside = capture_spans_at(started, at, page_end, &next);
-        if (!inside) {
-            run->begin = run->begin == run->end ? at : run->begin;
-            run->end = next;
-        } else {
-            record(thread, mapping, mapping->data, run->begin, run->end, TRACE_HOST_WRITE, 0);
-            *run = (struct capture_span){next, next};
-        }
+        if (!inside)
+            add_to_run(thread, mapping, run, at, next, TRACE_HOST_WRITE);
+        else if (at == page && next == page_end)
+            add_to_run(thread, mapping, run, at, next, TRACE_MAPPED_CHANGE);
     }
 }
+
+static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping);
 
 static void record_pages_of(struct capture *capture, struct capture_thread *thread,
                             const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
-    const uint64_t page_bytes = capture->mappings.pages.page_bytes;
-    struct capture_span run = {begin, begin};
-    capture_changes_find_writers_locked(capture, mapping);
+    const struct capture_mappings *mappings = &capture->mappings;
+    const uint64_t page_bytes = mappings->pages.page_bytes;
+    struct run run = {begin, begin, TRACE_HOST_WRITE};
+    find_page_writers(capture, mapping);
     for (uint64_t at = begin, next; at < end; at = next) {
         next =
             min_u64(end, ((at + mapping->offset) / page_bytes + 1) * page_bytes - mapping->offset);
-        record_page(thread, mapping, &capture->mappings.started, at, next, &run);
+        record_page(thread, mapping, &mappings->started, at, next, &run);
     }
-    record(thread, mapping, mapping->data, run.begin, run.end, TRACE_HOST_WRITE, 0);
+    finish_run(thread, mapping, &run);
 }
 
 /* The host stored into these pages of the buffer: each of its mappings that covers some gets its
@@ -171,8 +196,8 @@ static void add_span(struct capture_spans *spans, const struct capture_mapping *
 static void add_writer(void *user, const struct capture_use *use, enum capture_progress progress)
 {
     const struct writers *writers = user;
-    add_span(progress == CAPTURE_NOT_STARTED ? &writers->mappings->waiting
-                                             : &writers->mappings->started,
+    add_span(progress == CAPTURE_MAY_HAVE_STARTED ? &writers->mappings->started
+                                                  : &writers->mappings->waiting,
              writers->mapping, use);
 }
 
@@ -294,7 +319,7 @@ void capture_mappings_collect_range(struct capture *capture, struct capture_thre
 }
 
 void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
-                                   const struct capture_submission *submission)
+                                   struct capture_submission *submission)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
@@ -308,35 +333,55 @@ void capture_mappings_collect_used(struct capture *capture, struct capture_threa
     mappings->next = submission;
     collect_marked_locked(capture, thread, &marks);
     mappings->next = NULL;
+    if (submission)
+        submission->is_preceded = true;
     pthread_mutex_unlock(&mappings->tracked_lock);
 }
 
 /* ---- Device writes ---- */
 
-/* Finds mappings->seen: where the observed work may have written into the mapping. */
-static void find_seen_locked(struct capture_mappings *mappings,
-                             const struct capture_submission *list,
-                             const struct capture_mapping *mapping)
+/* Where the observed work may have written into the mapping. */
+static void add_observed(struct capture_spans *spans, const struct capture_submission *list,
+                         const struct capture_mapping *mapping)
 {
-    capture_spans_clear(&mappings->seen);
     for (; list; list = list->list) {
         if (atomic_load(&list->state) != CAPTURE_SUBMISSION_DONE)
             continue;
         for (uint32_t i = 0; i < list->uses_count; i++) {
             for (uint32_t k = 0; k < list->uses[i]->count; k++) {
                 if (capture_use_writes(&list->uses[i]->ranges[k]))
-                    add_span(&mappings->seen, mapping, &list->uses[i]->ranges[k]);
+                    add_span(spans, mapping, &list->uses[i]->ranges[k]);
             }
         }
     }
-    capture_spans_merge(&mappings->seen);
+    capture_spans_merge(spans);
+}
+
+static void add_page_writer(void *user, const struct capture_use *use,
+                            enum capture_progress progress)
+{
+    const struct writers *writers = user;
+    if (progress != CAPTURE_HELD)
+        add_span(&writers->mappings->started, writers->mapping, use);
+}
+
+/* Finds mappings->started of pages that are recorded as they are: also what was written by the work
+ * that is being observed, and what is written by work that may run in a replay when it gets here,
+ * for words that did not change are not known. */
+static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
+{
+    struct capture_mappings *mappings = &capture->mappings;
+    struct writers writers = {mappings, mapping};
+    capture_spans_clear(&mappings->started);
+    mappings->started.everything =
+        !capture_inflight_each_write(&capture->inflight, mappings->next, add_page_writer, &writers);
+    add_observed(&mappings->started, mappings->observed, mapping);
 }
 
 /* What unobserved work may still write is left out. */
 static void record_seen_locked(struct capture_mappings *mappings, struct capture_thread *thread,
                                const struct capture_mapping *mapping, struct capture_span span)
 {
-    const uint8_t *data = mapping->shadow ? mapping->shadow : mapping->data;
     uint64_t begin = span.begin;
     for (uint64_t at = span.begin, next; at < span.end; at = next) {
         uint64_t limit;
@@ -344,10 +389,10 @@ static void record_seen_locked(struct capture_mappings *mappings, struct capture
         const bool waiting = capture_spans_at(&mappings->waiting, at, limit, &next);
         if (!started && !waiting)
             continue;
-        record(thread, mapping, data, begin, at, TRACE_HOST_READ, TRACE_FLAG_OBSERVED);
+        record_seen(thread, mapping, begin, at);
         begin = next;
     }
-    record(thread, mapping, data, begin, span.end, TRACE_HOST_READ, TRACE_FLAG_OBSERVED);
+    record_seen(thread, mapping, begin, span.end);
 }
 
 static void observe_mapping_locked(struct capture *capture, struct capture_thread *thread,
@@ -355,7 +400,8 @@ static void observe_mapping_locked(struct capture *capture, struct capture_threa
                                    struct capture_mapping *mapping)
 {
     struct capture_mappings *mappings = &capture->mappings;
-    find_seen_locked(mappings, list, mapping);
+    capture_spans_clear(&mappings->seen);
+    add_observed(&mappings->seen, list, mapping);
     for (size_t i = 0; i < mappings->seen.count; i++) {
         const struct capture_span span = mappings->seen.list[i];
         /* What the host stored there is recorded before. */
@@ -378,8 +424,10 @@ static void observe_locked(struct capture *capture, struct capture_thread *threa
         if (atomic_load(&entry->state) == CAPTURE_SUBMISSION_DONE)
             mark_submission(&marks, entry, true);
     }
+    capture->mappings.observed = list;
     while ((mapping = next_marked(&marks, mapping)))
         observe_mapping_locked(capture, thread, list, mapping);
+    capture->mappings.observed = NULL;
 }
 
 /* The work leaves the list and its changes are taken over in one step: in between another thread

@@ -81,8 +81,9 @@ static struct trace_content_event piece_of(const struct capture_content *content
 static bool record_change(struct capture_thread *thread, const struct capture_content *content,
                           struct trace_event head, uint64_t done, uint64_t bytes)
 {
-    uint64_t before, after;
-    if (!stage(thread, content->detail, (const uint8_t *)content->before + done, bytes, &before) ||
+    uint64_t before = 0, after;
+    if ((content->before && !stage(thread, content->detail, (const uint8_t *)content->before + done,
+                                   bytes, &before)) ||
         !stage(thread, content->detail, (const uint8_t *)content->data + done, bytes, &after))
         return false;
     struct trace_mapped_change *record = capture_reserve(thread, sizeof *record);

@@ -9,7 +9,7 @@
 enum { max_kept = 65536 };
 
 /* More are not looked through at each submission. */
-enum { max_searched = 256 };
+enum { max_searched = 256, max_passes = 64 };
 
 /* ---- Semaphores ---- */
 
@@ -231,17 +231,39 @@ static bool waits_for_unpromised(const struct capture_submission *entry)
     return false;
 }
 
+/* True: that was news. */
+static bool promise(struct capture_semaphore *semaphore, uint64_t value)
+{
+    uint64_t before = semaphore ? atomic_load(&semaphore->promised) : UINT64_MAX;
+    while (before < value) {
+        if (atomic_compare_exchange_weak(&semaphore->promised, &before, value))
+            return true;
+    }
+    return false;
+}
+
 void capture_inflight_promise(struct capture_inflight *inflight,
                               const struct hal_submission *submission)
 {
-    for (size_t i = 0; i < submission->signal_count; i++) {
-        struct capture_semaphore *semaphore =
-            capture_external_find(inflight->external, submission->signals[i].semaphore);
-        const uint64_t value = submission->signals[i].value;
-        uint64_t before = semaphore ? atomic_load(&semaphore->promised) : UINT64_MAX;
-        while (before < value &&
-               !atomic_compare_exchange_weak(&semaphore->promised, &before, value))
-            continue;
+    for (size_t i = 0; i < submission->signal_count; i++)
+        (void)promise(capture_external_find(inflight->external, submission->signals[i].semaphore),
+                      submission->signals[i].value);
+}
+
+/* Open work promises what it signals once nothing is missing that it waits for. Longer chains of it
+ * than so many passes find stay open for now. */
+static void promise_open_locked(struct capture_inflight *inflight)
+{
+    bool any = atomic_load(&inflight->open_count) > 0;
+    for (int pass = 0; any && pass < max_passes; pass++) {
+        any = false;
+        for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
+            if (!entry->is_open || state_of(entry) != CAPTURE_SUBMISSION_RUNS ||
+                waits_for_unpromised(entry))
+                continue;
+            for (uint32_t i = 0; i < entry->signal_count; i++)
+                any |= promise(entry->signals[i].semaphore, entry->signals[i].value);
+        }
     }
 }
 
@@ -401,13 +423,18 @@ static enum capture_progress progress_of(const struct capture_inflight *inflight
                                          const struct capture_submission *entry)
 {
     const enum capture_submission_state state = state_of(entry);
+    enum capture_progress progress = CAPTURE_MAY_HAVE_STARTED;
     if (state == CAPTURE_SUBMISSION_COMES)
-        return CAPTURE_NOT_STARTED;
+        return entry->is_preceded ? CAPTURE_NOT_STARTED : CAPTURE_HELD;
     for (uint32_t i = 0; state == CAPTURE_SUBMISSION_RUNS && i < entry->wait_count; i++) {
-        if (!may_be_met(inflight, &entry->waits[i]))
-            return CAPTURE_NOT_STARTED;
+        const struct capture_signal *wait = &entry->waits[i];
+        if (may_be_met(inflight, wait))
+            continue;
+        if (!is_promised(wait))
+            return CAPTURE_HELD;
+        progress = CAPTURE_NOT_STARTED;
     }
-    return CAPTURE_MAY_HAVE_STARTED;
+    return progress;
 }
 
 bool capture_inflight_each_write(struct capture_inflight *inflight,
@@ -418,6 +445,7 @@ bool capture_inflight_each_write(struct capture_inflight *inflight,
 {
     pthread_mutex_lock(&inflight->list_lock);
     take_incoming_locked(inflight);
+    promise_open_locked(inflight);
     for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
         if (entry == except || state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
             continue;

@@ -66,7 +66,8 @@ struct capture_submission {
     uint32_t wait_count, signal_count, uses_count;
     bool observed;
     bool is_open;
-    void *more; /* allocated, when the arrays do not fit below */
+    bool is_preceded; /* under tracked_lock: the trace has what the host stored before */
+    void *more;       /* allocated, when the arrays do not fit below */
     struct capture_signal *waits, *signals;
     struct capture_uses **uses;   /* retained, or copies that lie below */
     _Alignas(8) uint8_t own[160]; /* the arrays, and short lists of uses */
@@ -146,6 +147,9 @@ void capture_inflight_end(struct capture_inflight *inflight, struct capture_subm
 
 /* Whether a submission may have written by now. */
 enum capture_progress {
+    /* What the host stored before it is still to be recorded; or it waits for a value that nobody
+     * has promised yet. */
+    CAPTURE_HELD,
     CAPTURE_NOT_STARTED, /* its waits cannot have been met, or the driver does not have it yet */
     CAPTURE_MAY_HAVE_STARTED,
 };

@@ -67,7 +67,8 @@ struct capture_mappings {
      * where work was observed; room for what is compared. */
     struct capture_spans started, waiting, seen;
     uint8_t *scratch;
-    const struct capture_submission *next; /* is submitted behind what the look records */
+    const struct capture_submission *next;     /* is submitted behind what the look records */
+    const struct capture_submission *observed; /* has ended, and may have written what is found */
     _Atomic uint64_t last_number;
     _Atomic uint32_t tracked_count;
     pthread_mutex_t tracked_lock;
@@ -110,7 +111,7 @@ void capture_mappings_collect_range(struct capture *capture, struct capture_thre
                                     const struct hal_buffer *buffer, uint64_t offset,
                                     uint64_t bytes);
 void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
-                                   const struct capture_submission *submission);
+                                   struct capture_submission *submission);
 
 /* The host has seen the value, or that all work numbered below `number` is done: records what that
  * work has written into tracked mappings. */

@@ -178,7 +178,7 @@ struct trace_content_event {
  * known. */
 struct trace_mapped_change {
     struct trace_content_event part;
-    uint64_t before; /* content: the bytes of the range before the change */
+    uint64_t before; /* content: the bytes of the range before the change; 0: unknown */
 };
 
 /* One piece of a file, or none (part.size 0). Pieces share their ticket. `part` has no buffer; its

@@ -227,7 +227,7 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
 
-/* Without the bytes nothing is known of the range. */
+/* Without the bytes nothing is known of the range; without those before, not which have changed. */
 static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
                                             struct trace_mapped_change *event)
 {
@@ -236,12 +236,12 @@ static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
     HAL_TRY(replay_decode_range(decoder, &part->buffer, part->offset, part->size, &buffer));
     if (part->size == 0)
         return HAL_OK;
-    if (part->flags & TRACE_FLAG_DIGEST || !part->content || !event->before)
+    if (part->flags & TRACE_FLAG_DIGEST || !part->content)
         part->content = event->before = 0;
-    if (part->content) {
+    if (part->content)
         HAL_TRY(replay_decode_content(decoder, &part->content, part->size));
+    if (event->before)
         HAL_TRY(replay_decode_content(decoder, &event->before, part->size));
-    }
     replay_coverage_use(&buffer->buffer.coverage, part->offset, part->size);
     return replay_decode_push(decoder, REPLAY_WRITE, part->buffer, &part->head);
 }

@@ -292,6 +292,19 @@ static enum hal_status put(struct replay_player *player, const struct change *ch
     return HAL_OK;
 }
 
+/* Nobody knows which of the bytes have changed. What the host stored there is not kept from kernels
+ * that count on it. */
+static enum hal_status doubt_all(struct replay_player *player,
+                                 const struct trace_content_event *event, const uint8_t *after)
+{
+    const struct replay_touch all = {event->buffer, event->offset, event->offset + event->size};
+    if (after)
+        HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset, after,
+                                    event->size));
+    HAL_TRY(replay_touches_append(&player->doubt.bytes, all));
+    return follow_unfinished(player);
+}
+
 enum hal_status replay_doubt_change(struct replay_player *player,
                                     const struct trace_mapped_change *change)
 {
@@ -300,16 +313,13 @@ enum hal_status replay_doubt_change(struct replay_player *player,
     struct change here = {.event = event, .fill = player->fill};
     HAL_TRY(prepare(player));
     HAL_TRY(finish_work(player));
-    if (!event->content || !change->before) {
-        HAL_TRY(replay_touches_append(
-            &doubt->bytes,
-            (struct replay_touch){event->buffer, event->offset, event->offset + event->size}));
-        return follow_unfinished(player);
-    }
+    if (event->content)
+        HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
+                                    &player->content_bytes, &here.after));
+    if (!change->before)
+        return doubt_all(player, event, here.after);
     HAL_TRY(replay_plan_content(player->plan, change->before, &doubt->before, &doubt->before_bytes,
                                 &here.before));
-    HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
-                                &player->content_bytes, &here.after));
     HAL_TRY(copy_memory(player, event));
     here.now = doubt->now;
     /* The host stored into this page; where the device left it alone here, it did so there. */

@@ -94,7 +94,8 @@ try()
     imported) capture "$app" imported "$seed" ;;
     whole) form=whole && capture "$app" roomy "$seed" whole ;;
     whole_compared) form=whole && HAL_DEVICE_PROFILING_DIRTY=compare capture "$app" large "$seed" whole ;;
-    small) capture "$app" small "$seed" ;;
+    small | huge) capture "$app" "$1" "$seed" ;;
+    huge_whole) form=whole && capture "$app" huge "$seed" whole ;;
     record)
         capture "$app" large "$seed" &&
             status "$bin/hal-replay" --record=again.pb.zst trace.pb.zst && [ -s again.pb.zst ]
@@ -104,7 +105,7 @@ try()
     look "$1"
 }
 
-ways='pages compare imported small record whole whole_compared'
+ways='pages compare imported small huge record whole whole_compared huge_whole'
 [ -z "$hide" ] || ways="$ways enosys"
 ways=${HALTRACE_WAYS:-$ways}
 all=0 all_unsure=0 bad=0
@@ -119,7 +120,7 @@ for way in $ways; do
     # A slot of a buffer that is bound as a whole may be stored into while a kernel may write all of it:
     # nobody can tell, and that is said.
     case $way in
-    whole*) ;;
+    *whole*) ;;
     *) all=$((all + runs)) all_unsure=$((all_unsure + unsure)) ;;
     esac
 done

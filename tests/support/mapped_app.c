@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A random program without races that works on mapped memory: `mapped_app MEMORY SEED [whole]`.
- * MEMORY: large, roomy (most of it is not used), small (less than a page each) or imported. Host
- * and kernels share pages: every slot of 64 bytes has one owner at a time, and changes hands only
- * by semaphores. Slots are bound by range, or (whole) with all of their buffer. The result is
+ * MEMORY: large, roomy or huge (most of it is not used), small (less than a page each) or imported.
+ * Host and kernels share pages: every slot of 64 bytes has one owner at a time, and changes hands
+ * only by semaphores. Slots are bound by range, or (whole) with all of their buffer. The result is
  * compared with the same computed here: exit status 1 if it is wrong. */
 #include "hal/hal.h"
 
@@ -352,8 +352,9 @@ static void keep(void *user, void *pointer)
 
 static void make_buffers(const char *how)
 {
-    const bool is_roomy = strcmp(how, "roomy") == 0;
-    const uint64_t bytes = is_roomy ? 256 << 10 : (uint64_t)slot_count * SLOT_BYTES;
+    const uint64_t bytes = strcmp(how, "roomy") == 0  ? 256 << 10
+                           : strcmp(how, "huge") == 0 ? 2 << 20
+                                                      : (uint64_t)slot_count * SLOT_BYTES;
     for (int i = 0; i < BUFFERS; i++) {
         const struct hal_buffer_desc desc = {.label = i ? "second" : "first", .bytes = bytes};
         void *pointer;

@@ -338,43 +338,55 @@ static void too_many_submissions_to_look_through_are_told(void **state)
 /* ---- Who may have written ---- */
 
 struct progress {
-    size_t started, waiting;
+    size_t started, waiting, held;
 };
 
 static void note_progress(void *user, const struct capture_use *use, enum capture_progress progress)
 {
     struct progress *counts = user;
     assert_int_equal(capture_use_buffer(use), 78);
-    if (progress == CAPTURE_NOT_STARTED)
-        counts->waiting++;
-    else
-        counts->started++;
+    counts->started += progress == CAPTURE_MAY_HAVE_STARTED;
+    counts->waiting += progress == CAPTURE_NOT_STARTED;
+    counts->held += progress == CAPTURE_HELD;
 }
 
 static void expect_progress(struct setup *setup, const struct capture_submission *except,
-                            size_t started, size_t waiting)
+                            size_t started, size_t waiting, size_t held)
 {
     struct progress counts = {0};
     assert_true(capture_inflight_each_write(&setup->inflight, except, note_progress, &counts));
     assert_int_equal(counts.started, started);
     assert_int_equal(counts.waiting, waiting);
+    assert_int_equal(counts.held, held);
 }
 
 /* One that writes buffer 78 when the semaphore has the value. */
-static struct capture_submission *add_writer(struct setup *setup, struct hal_semaphore *semaphore,
-                                             uint64_t value)
+static struct capture_submission *add_signalling_writer(struct setup *setup,
+                                                        struct hal_semaphore *semaphore,
+                                                        uint64_t value,
+                                                        const struct hal_semaphore_value *signal)
 {
     static const struct hal_buffer buffer = {.object.id = 78, .memory = HAL_MEMORY_HOST_COHERENT};
     struct hal_command_buffer commands = {
         .object = {.layer_data = capture_uses_of(&buffer, 0, 64, false)}};
     struct hal_command_buffer *const list[] = {&commands};
     const struct hal_semaphore_value wait = {semaphore, value};
-    const struct hal_submission submission = {
-        .waits = &wait, .wait_count = 1, .commands = list, .command_count = 1};
+    const struct hal_submission submission = {.waits = &wait,
+                                              .wait_count = 1,
+                                              .signals = signal,
+                                              .signal_count = signal != NULL,
+                                              .commands = list,
+                                              .command_count = 1};
     struct capture_submission *entry = capture_inflight_add(&setup->inflight, &submission);
     assert_non_null(entry);
     capture_uses_release(commands.object.layer_data);
     return entry;
+}
+
+static struct capture_submission *add_writer(struct setup *setup, struct hal_semaphore *semaphore,
+                                             uint64_t value)
+{
+    return add_signalling_writer(setup, semaphore, value, NULL);
 }
 
 static bool others_do(void)
@@ -388,21 +400,43 @@ static void work_whose_wait_cannot_be_met_has_not_written(void **state)
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *entry = add_writer(&setup, &setup.semaphores[0], 5);
-    expect_progress(&setup, NULL, 0, 1); /* the driver does not have it */
-    expect_progress(&setup, entry, 0, 0);
+    expect_progress(&setup, NULL, 0, 0, 1); /* the driver does not have it */
+    entry->is_preceded = true;
+    expect_progress(&setup, NULL, 0, 1, 0);
+    expect_progress(&setup, entry, 0, 0, 0);
     capture_inflight_hand_over(entry);
     capture_semaphore_raise(setup.semaphores[0].object.layer_data, 4);
-    expect_progress(&setup, NULL, 0, 1);
+    expect_progress(&setup, NULL, 0, 0, 1);
     setup.inflight.others_may_signal = others_do;
-    expect_progress(&setup, NULL, 1, 0);
+    expect_progress(&setup, NULL, 1, 0, 0);
     setup.inflight.others_may_signal = NULL;
     capture_semaphore_raise(setup.semaphores[0].object.layer_data, 5);
-    expect_progress(&setup, NULL, 1, 0);
+    expect_progress(&setup, NULL, 1, 0, 0);
     capture_inflight_retire(&setup.inflight, entry, CAPTURE_SUBMISSION_DONE);
-    expect_progress(&setup, NULL, 1, 0); /* it has ended, and nobody has looked */
+    expect_progress(&setup, NULL, 1, 0, 0); /* it has ended, and nobody has looked */
     struct capture_submission *refused = add_writer(&setup, &setup.semaphores[0], 1);
     capture_inflight_retire(&setup.inflight, refused, CAPTURE_SUBMISSION_REFUSED);
-    expect_progress(&setup, NULL, 1, 0);
+    expect_progress(&setup, NULL, 1, 0, 0);
+    close_setup(&setup);
+}
+
+/* Each waits for the one before, all for a value that then is promised by work that can run. */
+static void held_work_goes_on_when_what_it_waits_for_is_promised(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct hal_semaphore_value signal = {&setup.semaphores[i + 1], 1};
+        struct capture_submission *entry =
+            add_signalling_writer(&setup, &setup.semaphores[i], 1, &signal);
+        capture_inflight_hand_over(entry);
+    }
+    expect_progress(&setup, NULL, 0, 0, 3);
+    const struct hal_semaphore_value gate = {&setup.semaphores[0], 1};
+    capture_inflight_promise(&setup.inflight,
+                             &(struct hal_submission){.signals = &gate, .signal_count = 1});
+    expect_progress(&setup, NULL, 0, 3, 0);
     close_setup(&setup);
 }
 
@@ -638,6 +672,7 @@ int main(void)
         cmocka_unit_test(what_waits_for_the_host_is_open_and_what_depends_on_it),
         cmocka_unit_test(too_many_submissions_to_look_through_are_told),
         cmocka_unit_test(work_whose_wait_cannot_be_met_has_not_written),
+        cmocka_unit_test(held_work_goes_on_when_what_it_waits_for_is_promised),
         cmocka_unit_test(an_end_visits_what_runs_and_has_copies_and_nothing_else),
         cmocka_unit_test(transfers_and_bindings_count_and_private_memory_does_not),
         cmocka_unit_test(many_buffers_are_told_apart),
