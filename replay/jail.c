@@ -475,7 +475,10 @@ static enum hal_status fork_child(struct replay_jail *jail)
         close_one(&jail->channel.to);
         return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(error));
     }
+    /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
+     * into the other, as /proc opens a pipe's ends again. */
     fcntl(jail->channel.to, F_SETFL, O_NONBLOCK);
+    fcntl(jail->channel.from, F_SETFL, O_NONBLOCK);
     jail->child = child;
     return HAL_OK;
 }
