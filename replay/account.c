@@ -65,11 +65,32 @@ static void add_children_of(pid_t process, struct found *found)
         closedir(folder);
 }
 
+static struct found others; /* who were there before */
+
+static bool is_other(pid_t process)
+{
+    for (size_t i = 0; i < others.count; i++)
+        if (others.pids[i] == process)
+            return true;
+    return false;
+}
+
+void replay_account_leave_children(void)
+{
+    others.count = 0;
+    add_children_of(getpid(), &others);
+}
+
 /* All that descend from this process, parents first. */
 static void find_all(struct found *found)
 {
+    size_t kept = 0;
     found->count = 0;
     add_children_of(getpid(), found);
+    for (size_t i = 0; i < found->count; i++)
+        if (!is_other(found->pids[i]))
+            found->pids[kept++] = found->pids[i];
+    found->count = kept;
     for (size_t i = 0; i < found->count; i++)
         add_children_of(found->pids[i], found);
 }
@@ -84,8 +105,8 @@ void replay_account_kill(void)
             return;
         for (size_t i = 0; i < found.count; i++)
             kill(found.pids[i], SIGKILL);
-        while (waitpid(-1, NULL, round ? 0 : WNOHANG) > 0)
-            ;
+        for (size_t i = 0; i < found.count; i++)
+            (void)!waitpid(found.pids[i], NULL, round ? 0 : WNOHANG);
     }
 }
 

@@ -31,6 +31,10 @@ enum hal_status replay_account_check(struct replay_account *account,
 /* Of this process, that belongs to no file with a name. */
 uint64_t replay_account_own_bytes(void);
 
+/* Children that this process has already are nobody's that the account is of: a shell that becomes
+ * another program leaves it some. */
+void replay_account_leave_children(void);
+
 /* Ends all processes that this one's children have started, also those that have lost their parent.
  */
 void replay_account_kill(void);

@@ -403,6 +403,7 @@ static enum hal_status prepare(struct replay_jail *jail)
 {
     const struct replay_jail_desc *desc = &jail->desc;
     catch_signals();
+    replay_account_leave_children();
     jail->is_prepared = true;
     jail->programs = hal_alloc(1, PROGRAMS_BYTES);
     void *const shared = mmap(NULL, sizeof *jail->refused_call, PROT_READ | PROT_WRITE,

@@ -189,6 +189,21 @@ static void memory_is_counted(void **state)
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }
 
+/* As after "server & exec hal-replay" of a shell. */
+static void children_of_before_are_left_alone(void **state)
+{
+    const struct replay_jail_desc desc = describe(*state, make_processes);
+    const pid_t server = fork();
+    int exit_status;
+    if (server == 0)
+        stay();
+    assert_true(server > 0);
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
+    assert_int_equal(waitpid(server, NULL, WNOHANG), 0);
+    assert_int_equal(kill(server, SIGKILL), 0);
+    assert_int_equal(waitpid(server, &exit_status, 0), server);
+}
+
 static void silence_has_a_limit(void **state)
 {
     struct replay_jail_desc desc = describe(*state, be_silent);
@@ -231,6 +246,7 @@ int main(void)
         cmocka_unit_test(what_is_printed_is_counted),
         cmocka_unit_test(no_file_is_larger_than_all_may_be),
         cmocka_unit_test(memory_is_counted),
+        cmocka_unit_test(children_of_before_are_left_alone),
         cmocka_unit_test(silence_has_a_limit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
