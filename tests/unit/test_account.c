@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/account.c: what a sandboxed child may use while it compiles, by going over each limit. */
 #include "hal/base/os.h"
+#include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
 
@@ -229,7 +230,9 @@ static int set_up(void **state)
     if (!file || fclose(file) != 0 ||
         mkdir(test_folder_file(&fixture.folder, "scratch", path), 0700) != 0)
         return -1;
-    return setenv("TMPDIR", path, 1);
+    if (setenv("TMPDIR", path, 1) != 0)
+        return -1;
+    return setenv("HAL_CACHE_DIR", test_folder_file(&fixture.folder, "cache", path), 1);
 }
 
 static int tear_down(void **state)
@@ -238,7 +241,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_are_counted),
@@ -250,4 +253,9 @@ int main(void)
         cmocka_unit_test(silence_has_a_limit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+int main(void)
+{
+    return test_run_also_as_nobody(run_all);
 }

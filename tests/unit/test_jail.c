@@ -4,6 +4,7 @@
  * same attempts succeed without a jail, which shows that they are attempts. */
 #include "hal/base/os.h"
 #include "replay/walls.h"
+#include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
 #include "tests/support/redirect.h"
@@ -510,7 +511,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
+static int run_all(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_out_of_reach),
@@ -525,4 +526,9 @@ int main(void)
         cmocka_unit_test(ends_are_told_and_clean),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+int main(void)
+{
+    return test_run_also_as_nobody(run_all);
 }
