@@ -38,12 +38,19 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A trace of a stranger's must not choose which files are read, but those that every system has. */
+bool replay_is_system_file(const char *path)
+{
+    static const char *const folders[] = {"/usr/", "/lib/", "/lib32/", "/lib64/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return !strstr(path, "/../");
+    return false;
+}
+
+/* A stranger's trace must not choose which files are read, except those that every system has. */
 static bool may_read(const struct replay_plan *plan, const char *path)
 {
-    const bool is_system =
-        (strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/lib", 4) == 0) && !strstr(path, "/../");
-    return path[0] == '/' && (is_system || !plan->only_system_symbols);
+    return path[0] == '/' && (replay_is_system_file(path) || !plan->only_system_symbols);
 }
 
 /* A module without a build id is known by its name alone. */

@@ -2,6 +2,7 @@
 /* replay/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random places of
  * random traces is found each time, and reproduced by a trace of that command alone. */
 #include "replay/bisect.h"
+#include "replay/frames.h"
 #include "replay/serial.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
@@ -572,6 +573,27 @@ static void places_that_are_not_there_are_named(void **state)
     replay_plan_destroy(plan);
 }
 
+/* The parent of a sandbox reads no other file that a trace names. */
+static void system_files_lie_in_folders_of_the_system(void **state)
+{
+    (void)state;
+    static const char *const in[] = {"/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib/libc.so",
+                                     "/lib64/ld-linux-x86-64.so.2", "/lib32/libc.so.6"};
+    static const char *const out[] = {"/library/secret",
+                                      "/lib",
+                                      "/lib.so",
+                                      "/usr",
+                                      "/usr/../home/me/key",
+                                      "/lib/../etc/shadow",
+                                      "lib/libc.so",
+                                      "",
+                                      "/home/me/lib/libc.so"};
+    for (size_t i = 0; i < sizeof in / sizeof *in; i++)
+        assert_true(replay_is_system_file(in[i]));
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        assert_false(replay_is_system_file(out[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,6 +604,7 @@ int main(void)
         cmocka_unit_test(what_the_host_overtook_fails_as_it_did),
         cmocka_unit_test(a_race_is_named_before_the_suspect),
         cmocka_unit_test(places_that_are_not_there_are_named),
+        cmocka_unit_test(system_files_lie_in_folders_of_the_system),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
