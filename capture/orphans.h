@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures whose process ended before they did: hal-capture completes their traces, and removes
- * what is left of those whose trace is gone. Of hal-capture alone. */
+/* Captures that outlived their process: hal-capture completes their traces, and removes the
+ * sidecars of traces that are gone. Part of hal-capture, not of the capture layer. */
 #ifndef CAPTURE_ORPHANS_H
 #define CAPTURE_ORPHANS_H
 
@@ -8,16 +8,16 @@
 
 #include <stdbool.h>
 
-/* When the program has ended: from here on only SIGQUIT ends the process, with traces as they are;
- * what nobody reads any more, or what is too large to be written, is an error of the call. */
+/* Call it when the program has ended. From here on only SIGQUIT ends the process and leaves traces
+ * as they are; a closed pipe or a file size limit becomes an error of the call that writes. */
 void capture_orphans_prepare(void);
 
-/* Of a process that is just ending, as all of a group do at Ctrl-C, waits for its end. True: it may
- * have ended since the trace was opened. */
+/* Waits for the end of the captured process if it is just ending, as all of a group do at Ctrl-C.
+ * True: it may have ended since the trace was opened. */
 bool capture_orphan_await(const struct trace_reader *reader);
 
-/* Completes the trace at `path` with its sidecar, if that may be done without asking, and says so,
- * or why not, in a line that calls it `name`. False: it is as it was. */
+/* Completes the trace at `path` with its sidecar where that needs no decision of the user, and
+ * prints one line about it that calls it `name`. False: the trace is as it was. */
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,
                              bool quiet);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandboxed child and all processes that it started use, against stated limits. Private to
- * replay/: the parent looks while it waits. */
+/* Counts what a sandboxed child and all its descendants use, and compares that with limits. The
+ * parent checks while it waits for the child. Private to replay/. */
 #ifndef REPLAY_ACCOUNT_H
 #define REPLAY_ACCOUNT_H
 
@@ -13,30 +13,29 @@
 
 struct replay_account {
     size_t most_processes;
-    uint64_t most_memory_bytes, most_disk_bytes; /* 0: any */
-    const char *folders[2];                      /* whose files count; NULL: none */
-    int printed;                                 /* the file of what it prints counts, too; -1 */
+    uint64_t most_memory_bytes, most_disk_bytes; /* 0: no limit */
+    const char *folders[2];                      /* their files count as disk; NULL: none */
+    int printed;                                 /* the file of its output, which counts; -1 */
     uint64_t looks;
 };
 
-/* The limits for buffers of so many bytes (0: physical memory) beside `inherited_bytes` that the
- * child has from its parent. */
+/* Derives the limits from the bytes that buffers may have (0: physical memory) and from the
+ * `inherited_bytes` that the child shares with its parent. */
 void replay_account_init(struct replay_account *account, uint64_t memory_bytes,
                          uint64_t inherited_bytes);
 
-/* HAL_FAILED: over a limit; the message says which, and how far. */
+/* HAL_FAILED: a limit is exceeded; the message names it, the value and the limit. */
 enum hal_status replay_account_check(struct replay_account *account,
                                      bool *out_has_helpers) HAL_CHECKED;
 
-/* Of this process, that belongs to no file with a name. */
+/* Memory of this process that belongs to no named file. */
 uint64_t replay_account_own_bytes(void);
 
-/* Children that this process has already are nobody's that the account is of: a shell that becomes
- * another program leaves it some. */
+/* Excludes the children that this process has now: a shell that execs a program leaves it its own
+ * children, which are neither counted nor killed. */
 void replay_account_leave_children(void);
 
-/* Ends all processes that this one's children have started, also those that have lost their parent.
- */
+/* Kills all descendants of this process, orphaned ones included, except the excluded children. */
 void replay_account_kill(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process that replays and the sandboxed child, which runs the kernels, say to each other:
- * the parent asks, the child does it and answers. Private to replay/.
+/* The protocol between the parent, which verifies, and the sandboxed child, which runs the kernels:
+ * the parent sends requests, the child executes and answers them. Private to replay/.
  *
  * The parent is trusted: a request is a struct of its memory, whose pointers are good in the child,
  * a copy of it. The child is not: native code of a file's making may write here what it likes. So
@@ -77,33 +77,32 @@ enum { REPLAY_MOST_DOUBTS = 1 << 16 };
 
 struct replay_channel {
     int from, to;
-    /* The parent's: called before each read and write, which then does not block; NULL: they do. */
+    /* The parent's, called before each read and write so that they do not block. NULL: they do. */
     enum hal_status (*wait)(void *user, int descriptor, short events);
     void *user;
-    int64_t told_ns; /* when the child last sent something */
+    int64_t told_ns; /* when the child last sent a message */
     size_t in_begin, in_end;
     uint8_t in[64 << 10];
-    /* What is sent waits for the flush, and for nothing sooner until it is too much: who reads it
+    /* Messages wait here for the flush, or until they are too many: a parent that wakes up to read
      * would take a processor from the work whose time is measured. */
     uint8_t *out;
     size_t out_bytes, out_capacity;
 };
 
-/* Sends what lies in the two pieces, one behind the other, with the next flush at the latest. */
+/* Queues `head` and `body`, in this order; the next flush sends them at the latest. */
 enum hal_status replay_channel_send(struct replay_channel *channel, const void *head,
                                     size_t head_bytes, const void *body,
                                     size_t body_bytes) HAL_CHECKED;
 enum hal_status replay_channel_flush(struct replay_channel *channel) HAL_CHECKED;
 
-/* Frees what it has; the descriptors are its owner's. */
+/* Frees the buffers; the descriptors belong to the caller. */
 void replay_channel_finish(struct replay_channel *channel);
 
-/* Exactly so many bytes. HAL_IO: the other side has closed its end. */
+/* Receives exactly `bytes` bytes. HAL_IO: the other side has closed its end. */
 enum hal_status replay_channel_receive(struct replay_channel *channel, void *out,
                                        size_t bytes) HAL_CHECKED;
 
-/* The child's: bytes of a subject; and a sign of life, where some time has passed since the last.
- */
+/* The child sends the bytes of a subject, and a sign of life when its last message is old. */
 enum hal_status replay_channel_tell(struct replay_channel *channel, uint64_t subject,
                                     const void *data, size_t bytes) HAL_CHECKED;
 /* And, ahead of them, which of them nothing can be said of: struct replay_touch, rising and apart,

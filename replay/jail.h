@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A child process in a sandbox (replay/walls.h), which runs what is not trusted. The parent asks it
- * through a channel, watches it while it waits for the answers, and cleans up after it. One at a
- * time; one thread.
+/* A sandboxed child process (replay/walls.h) that runs untrusted code. The parent sends it requests
+ * through a channel, watches it while it waits for the answers, and cleans up after it. A process
+ * has at most one child of this kind and uses it from one thread.
  *
  *     replay_jail_open(&desc, &jail);       folders, signals
  *     replay_jail_start(jail);              the child; again after it was stopped
@@ -21,7 +21,7 @@
 
 enum { REPLAY_MOST_OUTPUTS = 8 };
 
-/* What the child has, in its own memory. */
+/* The child's side, in its own memory. */
 struct replay_inside {
     struct replay_channel *channel;
     _Atomic uint32_t *refused_call; /* as replay_walls_seal says; the parent sees it, too */
@@ -34,65 +34,65 @@ struct replay_jail_desc {
     size_t given_count;
     const int *files; /* descriptors that stay open in the child */
     size_t file_count;
-    /* Results: what lies at replay_jail_output() in the end is copied to these paths, and replaces
-     * what is there. The child may write those of `child_outputs`, a bit each. */
+    /* Results. replay_jail_keep_outputs copies each file at replay_jail_output() to its path here
+     * and replaces what is there. Bit i of `child_outputs`: the child may write output i. */
     const char *outputs[REPLAY_MOST_OUTPUTS];
     size_t output_count;
     uint32_t child_outputs;
-    uint64_t output_bytes; /* that the child may write into them */
+    uint64_t output_bytes; /* the most that the child may write into them */
     uint64_t memory_bytes; /* as in replay_walls */
-    int64_t deadline_ns;   /* of all of it; HAL_FOREVER: no limit, */
-    int64_t time_ns;       /* which is so long */
-    int64_t patience_ns;   /* longest silence; 0: any */
+    int64_t deadline_ns;   /* end of the whole replay; HAL_FOREVER: no limit */
+    int64_t time_ns;       /* the limit that `deadline_ns` comes from, for messages */
+    int64_t patience_ns;   /* the longest silence of the child; 0: no limit */
     int (*inside)(void *user, struct replay_inside *inside); /* returns the exit status */
     void *user;
 };
 
 struct replay_jail;
 
-/* Borrows what the description names. Checks that results can be written. */
+/* Checks that the results can be written. Borrows everything that the description names. */
 enum hal_status replay_jail_open(const struct replay_jail_desc *desc,
                                  struct replay_jail **out_jail) HAL_CHECKED;
 
-/* Before a start: how many of the description's files there are, and how many bytes the child may
- * write into results. */
+/* Sets the number of the description's files and the bytes that the child may write into results.
+ * Call it before a start. */
 void replay_jail_share(struct replay_jail *jail, size_t file_count, uint64_t output_bytes);
 
 /* Blocks until the child is in its sandbox. From the first start on, this process catches signals
- * that ask it to end, and has folders for the child. HAL_UNSUPPORTED: this system has not the walls
- * for it. Before this process has a second thread. */
+ * that ask it to end, and has folders for the child. Forks, so call it before this process has a
+ * second thread. HAL_UNSUPPORTED: this system has no sandbox. */
 enum hal_status replay_jail_start(struct replay_jail *jail) HAL_CHECKED;
 
-/* What is received and sent fails when the child has ended (HAL_FAILED), is over a limit or was
- * silent for too long (HAL_TIMEOUT, HAL_FAILED), or this process was asked to end; the child is
+/* Receiving and sending fail when the child has ended (HAL_FAILED), exceeds a limit or stays silent
+ * for too long (HAL_TIMEOUT, HAL_FAILED), or when this process was asked to end. The child is
  * stopped then, and the message says why. */
 struct replay_channel *replay_jail_channel(struct replay_jail *jail);
 
 bool replay_jail_is_alive(const struct replay_jail *jail);
 
-/* What the walls leave open, "": nothing. */
+/* What the sandbox cannot prevent on this system; "": nothing. */
 const char *replay_jail_missing(const struct replay_jail *jail);
 
-/* When the child has ended: the first system call that the walls refused it, by the number that it
- * left there, which can be any; NULL: none. */
+/* After the child's end: the name of the first system call that the sandbox refused; NULL: none.
+ * The child writes the number, so a hostile one may name any call. */
 const char *replay_jail_refused(const struct replay_jail *jail, char out_name[REPLAY_CALL_BYTES]);
 
 /* Where a result is to be written. */
 const char *replay_jail_output(const struct replay_jail *jail, size_t index);
 
-/* Whether the child's silence has a limit: not while it compiles, or writes a file, which may take
- * long. Not at first. */
+/* Turns the limit on silence on or off. It is off at first, while the child compiles, and while it
+ * writes a file, since both may take long. */
 void replay_jail_limit_silence(struct replay_jail *jail, bool limit);
 
-/* Blocks until the child has ended by itself, with what exit status. */
+/* Blocks until the child ends by itself. */
 enum hal_status replay_jail_wait(struct replay_jail *jail, int *out_exit) HAL_CHECKED;
 
-/* Ends the child and all that it started. May be called at any time. */
+/* Kills the child and its descendants. May be called at any time. */
 void replay_jail_stop(struct replay_jail *jail);
 
 enum hal_status replay_jail_keep_outputs(struct replay_jail *jail) HAL_CHECKED;
 
-/* A signal that asked this process to end, and was kept from it; 0: none. */
+/* The signal that asked this process to end and that was held back; 0: none. */
 int replay_jail_interrupted(const struct replay_jail *jail);
 
 /* Stops the child, removes the folders, lets signals through again. Accepts NULL. */
