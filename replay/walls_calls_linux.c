@@ -76,8 +76,9 @@ static const char *const sealed[] = {
 
 /* What a sanitizer's runtime needs besides. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const char *const sanitizers[] = {"open",   "stat",   "lstat",        "sched_getaffinity",
-                                         "getuid", "getgid", "gettimeofday", "getppid"};
+static const char *const sanitizers[] = {"open",     "stat",   "lstat",   "sched_getaffinity",
+                                         "getuid",   "getgid", "getppid", "gettimeofday",
+                                         "nanosleep"};
 #else
 static const char *const sanitizers[] = {NULL};
 #endif
