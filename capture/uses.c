@@ -267,6 +267,8 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     builder.failed = false;
     builder.exact = exact;
     builder.state = NULL;
+    builder.executable = NULL;
+    builder.entry = 0;
     struct capture_uses *uses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;

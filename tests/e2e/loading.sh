@@ -25,8 +25,11 @@ traced plugin 1
 # Again and again, by each of several threads.
 run 0 "$bin/hal-capture" -o often.pb.zst -- "$app" 1 4 release "$libhal" "$plugin" "$other"
 traced often 12
-run 0 "$bin/hal-capture" -o threads.pb.zst -- "$app" 3 2 release "$libhal" "$plugin"
-traced threads 12
+# The thread sanitizer does not know the lock under which the loader names what it has loaded.
+[ "${7-}" = thread ] || {
+    run 0 "$bin/hal-capture" -o threads.pb.zst -- "$app" 3 2 release "$libhal" "$plugin"
+    traced threads 12
+}
 run 0 "$bin/hal-capture" -o call.pb.zst -s command -- "$app" 1 2 release "$plugin" "$other"
 for trace in call*.pb.zst; do
     run 0 "$bin/hal-trace" symbolize "$trace"
@@ -59,11 +62,12 @@ for driver in metal vulkan; do
     same "$(find . -name "$driver*.pb.zst" | wc -l)" 4 "how many traces of $driver there are"
 done
 
-# As Python does it.
-if [ -n "${7-}" ] || ! python3 -c 'import ctypes' 2>/dev/null; then
-    left_out "Python: ${7:+no program of others runs with sanitizers}"
+# As Python does it. No program of others runs with sanitizers.
+[ -z "${7-}" ] || exit 0
+python3 -c 'import ctypes' 2>/dev/null || {
+    left_out "Python"
     exit 0
-fi
+}
 cat >local.py <<'TEXT'
 import ctypes, sys
 hal = ctypes.CDLL(sys.argv[1])

