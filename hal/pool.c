@@ -141,7 +141,7 @@ static struct hal_pool_block *find_run(struct hal_pool *pool, const struct searc
                 hal_block_is_free_for(block, search->waits, search->wait_count, search->question);
             bytes = !fits ? 0 : first ? bytes + block->bytes : block->bytes;
             first = !fits ? NULL : first ? first : block;
-            if (bytes < search->bytes)
+            if (!first || bytes < search->bytes)
                 continue;
             while (first->bytes < search->bytes && hal_block_join_next(pool, first))
                 continue;

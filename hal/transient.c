@@ -95,7 +95,7 @@ static bool await_slabs(struct hal_device *device, uint64_t bytes)
     size_t count;
     struct hal_semaphore_value *list = hal_pool_await_idle(&device->pool, bytes, &count);
     bool is_there = list != NULL;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; list && i < count; i++) {
         is_there = is_there &&
                    hal_semaphores_wait(device, HAL_WAIT_ALL, &list[i], 1, HAL_FOREVER) == HAL_OK;
         hal_semaphore_release(list[i].semaphore);
