@@ -184,7 +184,7 @@ static __attribute__((noinline)) void add_dispatch(struct builder *builder,
                                                    uint32_t entry, uint32_t index)
 {
     const struct hal_dispatch_state *state = &commands->states[index];
-    if (state == builder->state && executable == builder->executable && entry == builder->entry)
+    if (executable == builder->executable && entry == builder->entry && state == builder->state)
         return;
     builder->state = state;
     builder->executable = executable;
