@@ -7,13 +7,13 @@
 
 enum {
     block_bytes = CAPTURE_BLOCK_BYTES,
-    chunk_blocks = 64, /* are copied before anybody asks who may write there */
+    chunk_blocks = 64, /* copied at once, before the ranges of work are looked up */
     chunk_bytes = chunk_blocks * block_bytes,
-    word_bytes = 4, /* of which host and device do not write parts each */
+    word_bytes = 4, /* host and device do not share a word */
 };
 
 enum author {
-    HOST,       /* nobody else may write there */
+    HOST,       /* no work may write there */
     HOST_WORDS, /* the same, but work that has not started may: words without change stay out */
     EITHER,
 };

@@ -319,7 +319,7 @@ static enum hal_status start(struct trace_happens_before *order,
     }
     order->steps += (uint64_t)work->wait_count + order->chain_count;
     moment.chain = choose_chain(order, clock);
-    /* Without a chain, a place that nobody ever reaches. */
+    /* Without a chain, a position that no clock reaches. */
     moment.position = moment.chain ? ++order->tails[moment.chain] : UINT32_MAX;
     if (moment.chain)
         clock[moment.chain] = moment.position;
