@@ -2,6 +2,7 @@
 /* Recording bytes: how much of them the policy and the budget allow; cut into pieces, copied into
  * staging memory (or only their digests), published one by one. */
 #include "capture/capture.h"
+#include "hal/base/digest.h"
 
 #include "format/limits.h"
 
@@ -54,7 +55,7 @@ static bool stage(struct capture_thread *thread, enum capture_detail detail, con
         return true;
     if (detail == CAPTURE_BYTES)
         return capture_stage(thread, data, bytes, out_position);
-    const enum hal_status status = trace_sha256(data, (size_t)bytes, digest);
+    const enum hal_status status = hal_sha256(data, (size_t)bytes, digest);
     if (status != HAL_OK)
         capture_stop(thread->stream, status, "%s", hal_message());
     return status == HAL_OK && capture_stage(thread, digest, sizeof digest, out_position);

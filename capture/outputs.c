@@ -2,6 +2,7 @@
 #include "capture/outputs.h"
 
 #include "capture/capture.h"
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 
 enum {
@@ -506,7 +507,7 @@ static void digest(const struct capture_copies *copies, struct capture_write *wr
     if (write->state == TRACE_WRITTEN_KNOWN && host_may_write(write))
         write->state = TRACE_WRITTEN_HOST;
     if (write->state == TRACE_WRITTEN_KNOWN &&
-        trace_sha256((const uint8_t *)copies->mapping.data + write->at, (size_t)out->size, sum) !=
+        hal_sha256((const uint8_t *)copies->mapping.data + write->at, (size_t)out->size, sum) !=
             HAL_OK)
         write->state = TRACE_WRITTEN_UNSEEN;
     out->state = write->state;

@@ -50,11 +50,6 @@ void trace_contents_finish(struct trace_contents *contents)
     *contents = (struct trace_contents){0};
 }
 
-enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32])
-{
-    return hal_sha256(bytes ? data : "", bytes, out_sha256);
-}
-
 /* The entry with this identity, or the free one where it belongs. Identities are evenly spread:
  * the first bytes are the hash. */
 static struct trace_content_entry *find(struct trace_content_entry *entries, size_t capacity,
@@ -131,7 +126,7 @@ static enum hal_status digest_batch(struct trace_contents *contents)
     for (size_t i = 0; i < contents->batch_count; i++) {
         if (contents->batch_elsewhere[i])
             continue;
-        HAL_TRY(trace_sha256(data, (size_t)contents->batch_sizes[i], contents->batch_sha256[i]));
+        HAL_TRY(hal_sha256(data, (size_t)contents->batch_sizes[i], contents->batch_sha256[i]));
         data += contents->batch_sizes[i];
     }
     return HAL_OK;
@@ -226,7 +221,7 @@ static enum hal_status look_elsewhere(const struct trace_contents *contents, str
         !trace_base_has_size(&contents->base, source->bytes))
         return HAL_OK;
     if (!source->sha256)
-        HAL_TRY(trace_sha256(source->data, (size_t)source->bytes, sha256));
+        HAL_TRY(hal_sha256(source->data, (size_t)source->bytes, sha256));
     source->sha256 = sha256;
     source->elsewhere = trace_base_find(&contents->base, sha256, source->bytes) != 0;
     if (!source->elsewhere && !trace_identity_is_sha256(&contents->identity))

@@ -2,6 +2,7 @@
 /* The reader: contents when they are asked for, of this file or of those that it refers to. */
 #include "format/contents.h"
 #include "format/reader.h"
+#include "hal/base/digest.h"
 
 #include <inttypes.h>
 
@@ -104,7 +105,7 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
     const uint8_t *wanted = trace_blob_sha256(blobs, index);
     if (!wanted) /* the checksum of the frame has told */
         return HAL_OK;
-    HAL_TRY(trace_sha256(out, bytes, sha256));
+    HAL_TRY(hal_sha256(out, bytes, sha256));
     if (memcmp(sha256, wanted, sizeof sha256) != 0)
         return hal_fail(HAL_CORRUPT,
                         "damaged: wrong SHA-256 of content %" PRIu64 " in the frame at "
@@ -126,7 +127,7 @@ static enum hal_status compute_digests(struct trace_reader *reader, size_t frame
         return no_memory();
     const uint8_t *data = loaded->raw.data;
     for (size_t i = 0; i < blobs->n_size; i++) {
-        HAL_TRY(trace_sha256(data, (size_t)blobs->size[i], digests + TRACE_DIGEST_BYTES * i));
+        HAL_TRY(hal_sha256(data, (size_t)blobs->size[i], digests + TRACE_DIGEST_BYTES * i));
         data += blobs->size[i];
     }
     reader->frame_digests[frame] = digests;

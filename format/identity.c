@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/identity.h"
 
+#include "hal/base/digest.h"
+
 #include "format/limits.h"
 #include "format/trace.h"
 
@@ -77,7 +79,7 @@ enum hal_status trace_identify(struct trace_identity *identity, const void *data
     int done;
     uint8_t unused[CODE_BYTES];
     if (trace_identity_is_sha256(identity))
-        return trace_sha256(data, bytes, out_identity);
+        return hal_sha256(data, bytes, out_identity);
     if (are_zeros(data, bytes)) {
         identify_zeros(bytes, out_identity);
         return HAL_OK;

@@ -330,9 +330,6 @@ bool trace_reader_has_content(const struct trace_reader *reader, uint64_t conten
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
                                      size_t bytes) HAL_CHECKED;
 
-/* The digest that identifies contents. HAL_NO_MEMORY. Any thread. */
-enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
-
 /* ---- Names -------------------------------------------------------------------------------- */
 
 /* "submit", "semaphore_wait"; "dispatch", "copy". Never NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that a trace leaves in the files from which queues read them. Nothing is taken from a file
  * but what has the recorded digest. */
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "replay/player.h"
 
@@ -114,7 +115,7 @@ enum hal_status replay_file_read(struct replay_player *player,
         read_range(file, path, event->file_offset, player->file_bytes, event->size);
     close(file);
     HAL_TRY(status);
-    HAL_TRY(trace_sha256(player->file_bytes, (size_t)event->size, found));
+    HAL_TRY(hal_sha256(player->file_bytes, (size_t)event->size, found));
     if (memcmp(found, digest, sizeof found) != 0)
         return hal_fail(HAL_UNSUPPORTED,
                         "file '%s' has changed: its %" PRIu64 " bytes from %" PRIu64

@@ -3,6 +3,7 @@
  * that trace need not compile them again (docs/decisions/jailed-kernels.md). */
 #include "replay/jail_kept.h"
 #include "format/trace.h"
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "hal/base/places.h"
 
@@ -50,7 +51,7 @@ static bool name_folder(const char *trace, char out_name[NAME_DIGITS + 1])
                                 (int64_t)facts.st_size,    (int64_t)modified.tv_sec,
                                 (int64_t)modified.tv_nsec, (int64_t)changed.tv_sec,
                                 (int64_t)changed.tv_nsec};
-    if (trace_sha256(identity, sizeof identity, digest) != HAL_OK)
+    if (hal_sha256(identity, sizeof identity, digest) != HAL_OK)
         return false;
     for (size_t i = 0; i < NAME_DIGITS / 2; i++)
         snprintf(out_name + 2 * i, 3, "%02x", digest[i]);

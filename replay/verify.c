@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares read-backs (replay/judge.h), and finds out what may have written the first wrong byte.
  */
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "replay/player.h"
 
@@ -194,7 +195,7 @@ static void verify_digest(const struct replay_plan *plan, const struct replay_op
     const char *label = replay_object_label(plan, (uint32_t)event->buffer);
     uint8_t digest[TRACE_DIGEST_BYTES];
     report->digest_reads++;
-    if (trace_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
+    if (hal_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
         memcmp(expected, digest, sizeof digest) == 0)
         return;
     if (!replay_tolerance_is_exact(&options->tolerance)) {

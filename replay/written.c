@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/written.h"
 
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 
 #include <inttypes.h>
@@ -69,7 +70,7 @@ static enum hal_status compare_range(struct replay_player *player,
     const uint8_t *data;
     HAL_TRY(replay_memory_read(player, (uint32_t)written->buffer, written->offset, written->size,
                                &data));
-    const enum hal_status status = trace_sha256(data, (size_t)written->size, digest);
+    const enum hal_status status = hal_sha256(data, (size_t)written->size, digest);
     *out_same = status == HAL_OK && memcmp(digest, written->digest, sizeof digest) == 0;
     const enum hal_status ended = replay_memory_read_end(player);
     return status != HAL_OK ? status : ended;

@@ -5,6 +5,7 @@
 
 #include "format/analysis/align.h"
 #include "format/tool/tool.h"
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
 
 #include <inttypes.h>
@@ -94,7 +95,7 @@ static bool same_update(const struct trace_update *a, const struct trace_update 
     for (int turn = 0; turn < 2; turn++) {
         const struct trace_update *clear = turn ? b : a, *hidden = turn ? a : b;
         uint64_t i = 0;
-        if (trace_sha256(clear->data, (size_t)clear->size, digest) != HAL_OK)
+        if (hal_sha256(clear->data, (size_t)clear->size, digest) != HAL_OK)
             return false;
         while (i < hidden->size && hidden->data[i] == digest[i % sizeof digest])
             i++;

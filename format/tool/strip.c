@@ -2,6 +2,7 @@
 /* hal-trace strip: digests in the place of contents. The trace can then be looked at and compared,
  * and does not give away what was computed, but to who can guess it. */
 #include "format/tool/tool.h"
+#include "hal/base/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct strip {
 static enum hal_status hide_update(struct trace_update *update)
 {
     uint8_t digest[DIGEST_BYTES];
-    HAL_TRY(trace_sha256(update->data, (size_t)update->size, digest));
+    HAL_TRY(hal_sha256(update->data, (size_t)update->size, digest));
     for (uint64_t i = 0; i < update->size; i++)
         update->data[i] = digest[i % DIGEST_BYTES];
     return HAL_OK;

@@ -44,5 +44,6 @@ enum hal_status hal_digest_end(struct hal_digest *digest, uint8_t out_sum[HAL_DI
 
 enum hal_status hal_sha256(const void *bytes, size_t count, uint8_t out_sum[HAL_DIGEST_BYTES])
 {
-    return EVP_Digest(bytes, count, out_sum, NULL, EVP_sha256(), NULL) == 1 ? HAL_OK : fail();
+    return EVP_Digest(count ? bytes : "", count, out_sum, NULL, EVP_sha256(), NULL) == 1 ? HAL_OK
+                                                                                         : fail();
 }

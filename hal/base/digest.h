@@ -26,7 +26,8 @@ HAL_API void hal_digest_add_string(struct hal_digest *digest, const char *string
 HAL_API enum hal_status hal_digest_end(struct hal_digest *digest,
                                        uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
 
-/* That of the bytes alone, without their length. */
+/* SHA-256 of the bytes alone, without their length; `bytes` may be NULL when `count` is 0. Any
+ * thread. HAL_NO_MEMORY: it could not be computed. */
 HAL_API enum hal_status hal_sha256(const void *bytes, size_t count,
                                    uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/hal_replay_fixture.h"
 
+#include "hal/base/digest.h"
 #include "hal/base/os.h"
 
 #include <dirent.h>
@@ -159,7 +160,7 @@ void fixture_plant(struct fixture *fixture, const char *folder, const char *modu
     assert_int_equal(found.gl_pathc, 1);
     fixture_read_bytes(found.gl_pathv[0], &old, &old_bytes);
     fixture_read_bytes(module, &planted, &bytes);
-    assert_true(old_bytes > TRAILER && trace_sha256(planted, bytes, sum) == HAL_OK);
+    assert_true(old_bytes > TRAILER && hal_sha256(planted, bytes, sum) == HAL_OK);
     FILE *file = fopen(found.gl_pathv[0], "wb");
     assert_non_null(file);
     const uint8_t *const trailer = old + old_bytes - TRAILER;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/base.c, contents.c, reader.c: traces that refer to the contents of another one. */
 #include "format/trace.h"
+#include "hal/base/digest.h"
 #include "tests/support/folder.h"
 
 #include <setjmp.h>
@@ -77,7 +78,7 @@ static void expect_content(struct trace_reader *reader, const struct content *co
     uint8_t expected[32], sha256[32];
     uint64_t size;
     const uint8_t *const data = bytes_of(content->letter, content->bytes);
-    assert_int_equal(trace_sha256(data, content->bytes, expected), HAL_OK);
+    assert_int_equal(hal_sha256(data, content->bytes, expected), HAL_OK);
     assert_int_equal(trace_reader_content_info(reader, content->number, &size, sha256), HAL_OK);
     assert_int_equal(size, content->bytes);
     assert_memory_equal(sha256, expected, 32);
