@@ -103,31 +103,6 @@ static enum hal_status describe_variant(const struct replay_plan *plan,
     return HAL_OK;
 }
 
-static bool is_called(const struct replay_plan *plan, uint32_t object, const char *name)
-{
-    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
-    const char *label = replay_object_label(plan, object);
-    char number[32];
-    snprintf(number, sizeof number, "#%" PRIu64, plan->objects[object].id);
-    bool called = (label && strcmp(label, name) == 0) || strcmp(number, name) == 0;
-    for (uint32_t i = 0; i < created->entry_point_count && !called; i++)
-        called =
-            strcmp(trace_reader_string(plan->reader, created->entry_points[i].name), name) == 0;
-    return called;
-}
-
-const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
-                                                     uint32_t object,
-                                                     const struct replay_substitute *list,
-                                                     size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (is_called(plan, object, list[i].kernel))
-            return &list[i];
-    }
-    return NULL;
-}
-
 /* In place of all variants. */
 static enum hal_status describe_variants(const struct replay_player *player, uint32_t object,
                                          struct description *description)

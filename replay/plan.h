@@ -170,6 +170,13 @@ const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
 /* Whether it is a buffer that a user means by `name`, as in replay_type_rule. */
 bool replay_buffer_is_called(const struct replay_plan *plan, uint32_t index, const char *name);
 
+/* The entry of `list` that replaces the executable, by its label, number or entry point; NULL:
+ * none. */
+const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
+                                                     uint32_t object,
+                                                     const struct replay_substitute *list,
+                                                     size_t count);
+
 /* Of a dispatch of either kind. */
 const char *replay_kernel_name(const struct replay_plan *plan,
                                const struct trace_segment *dispatch);

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *replay_kind_name(enum replay_kind kind)
 {
@@ -82,4 +83,29 @@ const char *replay_event_name(const struct trace_event *event, char out[REPLAY_N
         snprintf(out, REPLAY_NAME_BYTES, "%s (ticket %" PRIu64 ")", trace_event_name(event->kind),
                  event->ticket);
     return out;
+}
+
+static bool is_called(const struct replay_plan *plan, uint32_t object, const char *name)
+{
+    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
+    const char *label = replay_object_label(plan, object);
+    char number[32];
+    snprintf(number, sizeof number, "#%" PRIu64, plan->objects[object].id);
+    bool called = (label && strcmp(label, name) == 0) || strcmp(number, name) == 0;
+    for (uint32_t i = 0; i < created->entry_point_count && !called; i++)
+        called =
+            strcmp(trace_reader_string(plan->reader, created->entry_points[i].name), name) == 0;
+    return called;
+}
+
+const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
+                                                     uint32_t object,
+                                                     const struct replay_substitute *list,
+                                                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_called(plan, object, list[i].kernel))
+            return &list[i];
+    }
+    return NULL;
 }

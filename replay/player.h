@@ -170,12 +170,6 @@ enum hal_status replay_set_layout_create(struct replay_player *player, uint32_t 
 enum hal_status replay_pipeline_layout_create(struct replay_player *player,
                                               uint32_t object) HAL_CHECKED;
 
-/* What stands in place of an executable; NULL: nothing. */
-const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
-                                                     uint32_t object,
-                                                     const struct replay_substitute *list,
-                                                     size_t count);
-
 /* All of the plan, in parallel. HAL_NOT_FOUND, HAL_UNSUPPORTED: a substitute has no place, or does
  * not take what the recorded kernel took. */
 enum hal_status replay_executables_create(struct replay_player *player) HAL_CHECKED;

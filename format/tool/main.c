@@ -10,16 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void tool_error(const char *format, ...)
-{
-    va_list arguments;
-    char text[HAL_MESSAGE_BYTES];
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "hal-trace: %s\n", hal_shown_lines(text).text);
-}
-
 static void print_help(void)
 {
     static const char *const groups[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the subcommands have in common: opening, output, progress; and the list of them. */
+/* What the subcommands have in common: messages, opening, output, progress. */
 #include "format/tool/tool.h"
 
 #include "hal/base/text.h"
@@ -11,12 +11,6 @@
 #include <unistd.h>
 
 enum { OUTPUT_BYTES = 256 << 10 };
-
-const struct tool_command *const tool_commands[] = {
-    &tool_info,   &tool_dump,       &tool_stats,      &tool_verify,  &tool_races,
-    &tool_diff,   &tool_trim,       &tool_strip,      &tool_merge,   &tool_extract,
-    &tool_export, &trace_symbolize, &tool_recompress, &tool_recover, NULL,
-};
 
 int tool_fail(enum hal_status status)
 {
