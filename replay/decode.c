@@ -7,7 +7,6 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "replay/written.h"
 
 #include <inttypes.h>
 
@@ -453,7 +452,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
     case TRACE_UNSUPPORTED: return decode_unsupported(decoder, event);
-    case TRACE_SUBMISSION_OUTPUTS: return replay_written_take(decoder, event);
+    case TRACE_SUBMISSION_OUTPUTS: return replay_decode_written(decoder, event);
     case TRACE_SUBMISSION_DONE:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:

@@ -111,6 +111,12 @@ void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission
 enum hal_status replay_decode_losses(struct replay_decoder *decoder,
                                      const struct trace_event *event) HAL_CHECKED;
 
+/* Digests of what submissions had written (a capture with outputs=all): one record; and, after the
+ * last event, into the order of submissions. */
+enum hal_status replay_decode_written(struct replay_decoder *decoder,
+                                      struct trace_submission_outputs *event) HAL_CHECKED;
+void replay_order_written(struct replay_plan *plan);
+
 /* After the last event of a trace that lacks some: ends the plan before what waits for something
  * that never comes, and leaves nothing in it that does. */
 enum hal_status replay_decode_cut(struct replay_plan *plan) HAL_CHECKED;

@@ -5,7 +5,6 @@
 
 #include "hal/base/mem.h"
 #include "replay/decode.h"
-#include "replay/written.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -366,7 +365,7 @@ static enum hal_status load_events(struct replay_plan *plan)
         status = decode_all(&gathering);
     if (status == HAL_OK)
         status = replay_scopes_settle(plan);
-    replay_written_settle(plan);
+    replay_order_written(plan);
     for (size_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_BUFFER)
             replay_coverage_finish(&plan->objects[i].buffer.coverage);

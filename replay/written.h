@@ -4,14 +4,8 @@
 #ifndef REPLAY_WRITTEN_H
 #define REPLAY_WRITTEN_H
 
-#include "replay/decode.h"
 #include "replay/player.h"
 #include "replay/touches.h"
-
-/* While loading: checks and keeps one record. And when all are there, puts them into order. */
-enum hal_status replay_written_take(struct replay_decoder *decoder,
-                                    struct trace_submission_outputs *event) HAL_CHECKED;
-void replay_written_settle(struct replay_plan *plan);
 
 /* Of one submission, or of all. */
 struct replay_written {
