@@ -3,11 +3,11 @@
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
-#include "capture/inflight.h"
-#include "capture/mappings.h"
-#include "capture/outputs.h"
-#include "capture/stacks.h"
-#include "capture/stream.h"
+#include "capture/encode/stacks.h"
+#include "capture/stream/stream.h"
+#include "capture/track/inflight.h"
+#include "capture/track/mappings.h"
+#include "capture/track/outputs.h"
 #include "hal/driver.h"
 
 /* Of a flight recorder (recorder.h). */

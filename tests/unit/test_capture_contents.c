@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/contents.c, buffers.c and snapshot.c: every byte that the host writes or reads through
- * the HAL is in the trace, and what was there when a capture began. */
+/* capture/encode/contents.c, buffers.c and snapshot.c: every byte that the host writes or reads
+ * through the HAL is in the trace, and what was there when a capture began. */
 #include "tests/support/contents.h"
 
 #include "hal/base/mem.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/layer.c above a driver that does on the spot what others do in a race: work that is
+/* capture/layer/layer.c above a driver that does on the spot what others do in a race: work that is
  * handed in while the host waits for the device was not waited for, hence is not observed by that
  * wait. */
 #include "hal/driver.h"

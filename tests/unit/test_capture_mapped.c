@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/mappings.c and changes.c: what the host writes into mapped memory is in the trace before
- * the work that reads it. Tests run twice: with the system's account of written pages, and by
- * comparison. */
+/* capture/track/mappings.c and changes.c: what the host writes into mapped memory is in the trace
+ * before the work that reads it. Tests run twice: with the system's account of written pages, and
+ * by comparison. */
 #include "tests/support/contents.h"
 
 #include "hal/base/mem.h"

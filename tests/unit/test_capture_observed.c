@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/inflight.c and changes.c: what the device wrote into mapped memory is in the trace when
- * the host may look, and not before. Tests run twice: with the system's account of written pages,
- * and by comparison. */
+/* capture/track/inflight.c and changes.c: what the device wrote into mapped memory is in the trace
+ * when the host may look, and not before. Tests run twice: with the system's account of written
+ * pages, and by comparison. */
 #include "tests/support/contents.h"
 
 #include "hal/base/mem.h"

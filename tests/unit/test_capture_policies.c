@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the policies leave out of a trace, what stands for it, and what has no room:
- * capture/begin.c, contents.c, staging.c. */
+ * capture/layer/begin.c, contents.c, staging.c. */
 #include "tests/support/contents.h"
 
 #include "hal/base/mem.h"

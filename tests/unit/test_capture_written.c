@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of what submissions wrote, outputs=all: capture/outputs.c, writes.c. */
+/* Digests of what submissions wrote, outputs=all: capture/track/outputs.c, writes.c. */
 #include "tests/support/contents.h"
 
 /* printf abcd | sha256sum */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/copier.c and the storing of contents: the application's copy and the file's are both what
- * was to be stored, whoever copied them. */
+/* capture/stream/copier.c and the storing of contents: the application's copy and the file's are
+ * both what was to be stored, whoever copied them. */
 #include "capture/capture.h"
 
 #include "tests/support/captured.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/drain.c: what threads published, with its contents, is in the file as it was; and when
- * the file cannot be written, in the sidecar. */
-#include "capture/drain.h"
-#include "capture/stream.h"
+/* capture/stream/drain.c: what threads published, with its contents, is in the file as it was; and
+ * when the file cannot be written, in the sidecar. */
+#include "capture/stream/drain.h"
+#include "capture/stream/stream.h"
 
 #include "format/recover.h"
 #include "hal/base/log.h"

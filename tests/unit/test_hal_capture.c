@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/main.c: hal-capture runs programs that know nothing of it. The programs' own results and
- * exit statuses come through. */
+/* capture/tool/main.c: hal-capture runs programs that know nothing of it. The programs' own results
+ * and exit statuses come through. */
 #include "tests/support/captured.h"
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"

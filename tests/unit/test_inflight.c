@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/inflight.c and capture/uses.c: what the host can know to be done, and what command
- * buffers may use. Objects are made by hand: no driver is needed. */
-#include "capture/inflight.h"
+/* capture/track/inflight.c and capture/encode/uses.c: what the host can know to be done, and what
+ * command buffers may use. Objects are made by hand: no driver is needed. */
+#include "capture/track/inflight.h"
 #include "format/limits.h"
 
 #include "hal/base/mem.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/layer.c and encode.c over the real CPU driver, checked through the trace reader: every
- * call of a scripted program is there, with its values, in an order that respects causality. */
+/* capture/layer/layer.c and encode.c over the real CPU driver, checked through the trace reader:
+ * every call of a scripted program is there, with its values, in an order that respects causality.
+ */
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/layer.c with several threads: their order, and their rings. */
+/* capture/layer/layer.c with several threads: their order, and their rings. */
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/outputs.c: clearing new buffers above a driver that is slow, or in trouble. */
+/* capture/track/outputs.c: clearing new buffers above a driver that is slow, or in trouble. */
 #include "hal/driver.h"
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"

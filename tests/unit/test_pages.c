@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture/pages.c: written pages, whoever writes them. Skipped where the system cannot tell. */
-#include "capture/pages.h"
+#include "capture/track/pages.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/pool.c and capture/table.c: entries and numbers that many threads take at once. */
-#include "capture/pool.h"
+/* capture/stream/pool.c and capture/stream/table.c: entries and numbers that many threads take at
+ * once. */
+#include "capture/stream/pool.h"
 
-#include "capture/table.h"
+#include "capture/stream/table.h"
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"
 

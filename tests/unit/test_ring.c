@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/ring.c: records across the end, full rings, two threads. */
-#include "capture/ring.h"
+/* capture/stream/ring.c: records across the end, full rings, two threads. */
+#include "capture/stream/ring.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/sidecar.c: what happens when the file system that the sidecar lies on is really full. The
- * mappings are of memory that was reserved, so the program gets no signal: recording ends, with the
- * reason. Skipped where no file system may be mounted. */
-#include "capture/threads.h"
+/* capture/stream/sidecar.c: what happens when the file system that the sidecar lies on is really
+ * full. The mappings are of memory that was reserved, so the program gets no signal: recording
+ * ends, with the reason. Skipped where no file system may be mounted. */
+#include "capture/stream/threads.h"
 
 #include "hal/base/log.h"
 #include "tests/support/hal_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/spans.c against an array with a flag per byte. */
-#include "capture/spans.h"
+/* capture/track/spans.c against an array with a flag per byte. */
+#include "capture/track/spans.h"
 #include "hal/base/mem.h"
 
 #include <setjmp.h>

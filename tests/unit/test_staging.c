@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/staging.c: claims, release in any order, restart, several threads. */
-#include "capture/staging.h"
+/* capture/stream/staging.c: claims, release in any order, restart, several threads. */
+#include "capture/stream/staging.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"

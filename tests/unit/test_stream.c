@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/stream.c, threads.c and writer.c without a device: records and contents of several
+/* capture/stream/stream.c, threads.c and writer.c without a device: records and contents of several
  * threads, the error that ends recording, and a forked child. */
-#include "capture/threads.h"
+#include "capture/stream/threads.h"
 
 #include "format/limits.h"
 #include "hal/base/log.h"

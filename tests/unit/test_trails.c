@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/trails.c: a stack that is taken for another one must be the same one. What the test goes
- * by is the path that it took itself, by functions of several shapes and by several calls in each.
+/* capture/stream/trails.c: a stack that is taken for another one must be the same one. What the
+ * test goes by is the path that it took itself, by functions of several shapes and by several calls
+ * in each.
  */
-#include "capture/trails.h"
+#include "capture/stream/trails.h"
 
 #include "tests/support/hal_fixture.h"
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call through the layer: when it began and ended, and what recording it cost. */
+#include "capture/capture.h"
+
+#include "capture/stream/threads.h"
+
+enum { measure_every = 16 };
+
+struct capture_call capture_call_enter(struct capture *capture)
+{
+    struct capture_call call = {.thread = capture_enter(&capture->stream)};
+    if (call.thread && call.thread->calls++ % measure_every == 0) {
+        call.entered_ns = hal_clock_ns();
+        call.measured_before_ns = call.thread->measured_ns;
+    }
+    return call;
+}
+
+void capture_call_begin(struct capture_call *call)
+{
+    call->begin_ns = hal_clock_ns();
+}
+
+void capture_call_end(struct capture_call *call, enum hal_status status)
+{
+    call->end_ns = hal_clock_ns();
+    call->status = status;
+}
+
+/* What the application can read now may be another message when the call's records are made. */
+void capture_call_result(struct capture_call *call, const char *function, enum hal_status status)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_call_end(call, status);
+    if (status == HAL_OK || status == HAL_TIMEOUT)
+        return;
+    capture_message_save(message);
+    call->function = capture_string(call->thread, function);
+    call->message = capture_message(call->thread, message);
+    capture_message_restore(message);
+}
+
+/* Making and destroying objects takes no time worth a second look at the clock. */
+void capture_call_at_once(struct capture_call *call)
+{
+    call->begin_ns = call->end_ns = hal_clock_ns();
+}
+
+/* Contents and seals are measured by themselves each time: they differ too much to be sampled. */
+void capture_call_leave(struct capture_call *call)
+{
+    if (call->message)
+        capture_record_failure(call);
+    if (!call->entered_ns)
+        return;
+    struct capture_thread *thread = call->thread;
+    const int64_t inside_ns = call->end_ns - call->begin_ns;
+    const int64_t exact_ns = (int64_t)(thread->measured_ns - call->measured_before_ns);
+    const int64_t spent_ns = hal_clock_ns() - call->entered_ns - inside_ns - exact_ns;
+    if (spent_ns > 0)
+        atomic_fetch_add_explicit(&thread->overhead_ns, (uint64_t)spent_ns * measure_every,
+                                  memory_order_relaxed);
+}
+
+void capture_call_measure(struct capture_thread *thread, int64_t begin_ns)
+{
+    const uint64_t spent_ns = (uint64_t)(hal_clock_ns() - begin_ns);
+    thread->measured_ns += spent_ns;
+    atomic_fetch_add_explicit(&thread->overhead_ns, spent_ns, memory_order_relaxed);
+}
+
+void capture_no_memory(struct capture *capture, const char *what)
+{
+    capture_stop(&capture->stream, HAL_NO_MEMORY, "no memory for recording %s", what);
+}

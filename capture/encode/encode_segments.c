@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sealed command lists into records: a copy of the list, with ids for pointers. */
+#include "capture/encode/encode.h"
+
+#include "format/limits.h"
+#include "hal/base/mem.h"
+
+#include <string.h>
+
+SAME_NUMBER(TRACE_BARRIER, HAL_SEGMENT_BARRIER);
+SAME_NUMBER(TRACE_FILL, HAL_SEGMENT_FILL);
+SAME_NUMBER(TRACE_COPY, HAL_SEGMENT_COPY);
+SAME_NUMBER(TRACE_UPDATE, HAL_SEGMENT_UPDATE);
+SAME_NUMBER(TRACE_PUSH_CONSTANTS, HAL_SEGMENT_PUSH_CONSTANTS);
+SAME_NUMBER(TRACE_PUSH_DESCRIPTOR_SET, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
+SAME_NUMBER(TRACE_DISPATCH, HAL_SEGMENT_DISPATCH);
+SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_SEGMENT_DEBUG_BEGIN);
+SAME_NUMBER(TRACE_DEBUG_END, HAL_SEGMENT_DEBUG_END);
+SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_SEGMENT_DISPATCH_INDIRECT);
+SAME_NUMBER(TRACE_EVENT_SIGNAL, HAL_SEGMENT_EVENT_SIGNAL);
+SAME_NUMBER(TRACE_EVENT_RESET, HAL_SEGMENT_EVENT_RESET);
+SAME_NUMBER(TRACE_EVENTS_WAIT, HAL_SEGMENT_EVENTS_WAIT);
+
+/* Records of segments have the segments' own layout, with ids for pointers, but for two kinds. */
+#define SAME_SIZE(format, hal) _Static_assert(sizeof(format) == sizeof(hal), #format)
+SAME_SIZE(struct trace_segment, struct hal_segment);
+SAME_SIZE(struct trace_barrier, struct hal_segment_barrier);
+SAME_SIZE(struct trace_buffer_barrier, struct hal_buffer_barrier);
+SAME_SIZE(struct trace_fill, struct hal_segment_fill);
+SAME_SIZE(struct trace_copy, struct hal_segment_copy);
+SAME_SIZE(struct trace_update, struct hal_segment_update);
+SAME_SIZE(struct trace_push_constants, struct hal_segment_push_constants);
+SAME_SIZE(struct trace_push_descriptor_set, struct hal_segment_push_descriptor_set);
+SAME_SIZE(struct trace_binding, struct hal_binding);
+SAME_SIZE(struct trace_event_command, struct hal_segment_event);
+SAME_SIZE(struct trace_events_wait, struct hal_segment_events_wait);
+SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
+
+static inline struct trace_segment same_head(const struct hal_segment *segment)
+{
+    return (struct trace_segment){.kind = segment->kind, .bytes = segment->bytes};
+}
+
+static void fill_buffer_barriers(struct trace_buffer_barrier *out,
+                                 const struct hal_buffer_barrier *buffers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (struct trace_buffer_barrier){.buffer = capture_buffer_id(buffers[i].buffer),
+                                               .offset = buffers[i].offset,
+                                               .size = buffers[i].bytes,
+                                               .source_access = buffers[i].source_access,
+                                               .target_access = buffers[i].target_access};
+}
+
+static void fill_barrier(void *out, const struct hal_segment *segment)
+{
+    const struct hal_segment_barrier *barrier = (const void *)segment;
+    struct trace_barrier *record = out;
+    *record = (struct trace_barrier){.head = same_head(segment),
+                                     .source_stages = barrier->source_stages,
+                                     .target_stages = barrier->target_stages,
+                                     .source_access = barrier->source_access,
+                                     .target_access = barrier->target_access,
+                                     .buffer_count = barrier->buffer_count};
+    fill_buffer_barriers(record->buffers, barrier->buffers, barrier->buffer_count);
+}
+
+static void fill_events_wait(void *out, const struct hal_segment *segment)
+{
+    const struct hal_segment_events_wait *wait = (const void *)segment;
+    struct trace_events_wait *record = out;
+    *record = (struct trace_events_wait){.head = same_head(segment),
+                                         .source_stages = wait->source_stages,
+                                         .target_stages = wait->target_stages,
+                                         .source_access = wait->source_access,
+                                         .target_access = wait->target_access,
+                                         .buffer_count = wait->buffer_count,
+                                         .event_count = wait->event_count};
+    fill_buffer_barriers(record->buffers, wait->buffers, wait->buffer_count);
+    for (uint32_t i = 0; i < wait->event_count; i++)
+        trace_waited_events(record)[i] = hal_waited_events(wait)[i]->object.id;
+}
+
+/* Most segments are copied as they are: padding is zero there, too. Both are aligned to 8 bytes. */
+static inline void copy_segment(void *out, const struct hal_segment *segment)
+{
+    uint8_t *to = out;
+    const uint8_t *from = (const uint8_t *)segment, *end = from + segment->bytes;
+    for (; end - from >= 16; from += 16, to += 16)
+        memcpy(to, from, 16);
+    if (from < end)
+        memcpy(to, from, 8);
+}
+
+static inline void fill_push_descriptor_set(void *out, const struct hal_segment *segment)
+{
+    const struct hal_segment_push_descriptor_set *push = (const void *)segment;
+    struct trace_push_descriptor_set *record = out;
+    struct trace_binding *binding = record->bindings;
+    const struct hal_binding *from = push->bindings, *end = from + push->binding_count;
+    memcpy(record, push, sizeof *record);
+    for (; from < end; from++, binding++)
+        *binding = (struct trace_binding){
+            .buffer = capture_buffer_id(from->buffer), .offset = from->offset, .size = from->bytes};
+}
+
+/* Returns the record's bytes; there is room for as many as the segment has. */
+static inline uint32_t fill_segment(void *out, const struct hal_segment *segment, uint32_t label)
+{
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_BARRIER:
+        if (((const struct hal_segment_barrier *)(const void *)segment)->buffer_count)
+            fill_barrier(out, segment);
+        else
+            copy_segment(out, segment);
+        break;
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET: {
+        const struct hal_segment_event *event = (const void *)segment;
+        *(struct trace_event_command *)out =
+            (struct trace_event_command){.head = same_head(segment),
+                                         .event = event->event->object.id,
+                                         .source_stages = event->source_stages};
+        break;
+    }
+    case HAL_SEGMENT_EVENTS_WAIT: fill_events_wait(out, segment); break;
+    case HAL_SEGMENT_FILL: {
+        const struct hal_segment_fill *fill = (const void *)segment;
+        *(struct trace_fill *)out = (struct trace_fill){.head = same_head(segment),
+                                                        .target = capture_buffer_id(fill->target),
+                                                        .offset = fill->offset,
+                                                        .size = fill->bytes,
+                                                        .pattern = fill->pattern,
+                                                        .pattern_bytes = fill->pattern_bytes};
+        break;
+    }
+    case HAL_SEGMENT_COPY: {
+        const struct hal_segment_copy *copy = (const void *)segment;
+        *(struct trace_copy *)out = (struct trace_copy){.head = same_head(segment),
+                                                        .source = capture_buffer_id(copy->source),
+                                                        .target = capture_buffer_id(copy->target),
+                                                        .source_offset = copy->source_offset,
+                                                        .target_offset = copy->target_offset,
+                                                        .size = copy->bytes};
+        break;
+    }
+    case HAL_SEGMENT_UPDATE:
+        copy_segment(out, segment);
+        ((struct trace_update *)out)->target =
+            capture_buffer_id(((const struct hal_segment_update *)(const void *)segment)->target);
+        break;
+    case HAL_SEGMENT_PUSH_CONSTANTS: copy_segment(out, segment); break;
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, segment); break;
+    case HAL_SEGMENT_DISPATCH: {
+        const struct hal_segment_dispatch *dispatch = (const void *)segment;
+        *(struct trace_dispatch *)out = (struct trace_dispatch){
+            .head = {.kind = HAL_SEGMENT_DISPATCH, .bytes = sizeof(struct trace_dispatch)},
+            .executable = dispatch->executable->object.id,
+            .entry = dispatch->entry,
+            .workgroup_count = {dispatch->workgroup_count[0], dispatch->workgroup_count[1],
+                                dispatch->workgroup_count[2]}};
+        return sizeof(struct trace_dispatch);
+    }
+    case HAL_SEGMENT_DISPATCH_INDIRECT: {
+        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
+        *(struct trace_dispatch_indirect *)out =
+            (struct trace_dispatch_indirect){.head = same_head(segment),
+                                             .executable = dispatch->executable->object.id,
+                                             .counts = capture_buffer_id(dispatch->counts),
+                                             .offset = dispatch->offset,
+                                             .entry = dispatch->entry};
+        break;
+    }
+    case HAL_SEGMENT_DEBUG_BEGIN: {
+        const struct hal_segment_debug *debug = (const void *)segment;
+        *(struct trace_debug *)out = (struct trace_debug){
+            .head = {.kind = HAL_SEGMENT_DEBUG_BEGIN, .bytes = sizeof(struct trace_debug)},
+            .color = debug->color,
+            .label = label};
+        return sizeof(struct trace_debug);
+    }
+    case HAL_SEGMENT_DEBUG_END: copy_segment(out, segment); break;
+    }
+    return segment->bytes;
+}
+
+/* All strings of the command buffer get their numbers before the seal: nothing may come between a
+ * seal and its segments. */
+static bool number_labels(struct capture_thread *thread, const struct hal_command_buffer *commands)
+{
+    hal_each_segment (commands, segment) {
+        const struct hal_segment_debug *debug = (const void *)segment;
+        if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN && !capture_string(thread, debug->label))
+            return false;
+    }
+    return true;
+}
+
+/* False: too large, or (as the stream says) memory is out. */
+static bool seal_fits(const struct capture_call *call, const struct hal_command_buffer *commands,
+                      const struct capture_survey *survey)
+{
+    static const char name[] = "hal_command_buffer_end";
+    struct capture_stream *stream = call->thread->stream;
+    const uint64_t id = commands->object.id;
+    if (survey->longest_list > TRACE_MAX_LIST)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command with %u buffer barriers or events: a trace holds at "
+                                   "most %u",
+                                   survey->longest_list, TRACE_MAX_LIST);
+    else if (commands->segment_count > TRACE_MAX_SEGMENTS)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command buffer of %u commands: a trace holds at most %u",
+                                   commands->segment_count, TRACE_MAX_SEGMENTS);
+    else if (survey->largest_bytes > TRACE_MAX_RECORD_BYTES)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command of %u bytes: a trace holds at most %u",
+                                   survey->largest_bytes, TRACE_MAX_RECORD_BYTES);
+    else
+        return true;
+    return false;
+}
+
+/* Segments are published many at a time: until the seal is whole nobody can use them anyway. */
+enum { BATCH_BYTES = 16 << 10 };
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A piece of the ring that is being filled. */
+struct batch {
+    uint8_t *begin, *at, *end;
+    uint64_t left; /* bytes of records that are still to come, those of this batch included */
+};
+
+static void publish_batch(struct capture_thread *thread, struct batch *batch)
+{
+    const uint64_t used = (uint64_t)(batch->at - batch->begin);
+    if (used)
+        capture_publish(thread, used);
+    batch->left -= used;
+    batch->begin = batch->at = batch->end = NULL;
+}
+
+static bool next_batch(struct capture_thread *thread, struct batch *batch, uint64_t most)
+{
+    publish_batch(thread, batch);
+    const uint64_t room = smaller(batch->left, most);
+    batch->begin = batch->at = capture_reserve(thread, room);
+    batch->end = batch->begin ? batch->begin + room : NULL;
+    return batch->begin != NULL;
+}
+
+static void record_segments(struct capture_thread *thread,
+                            const struct hal_command_buffer *commands,
+                            const struct capture_survey *survey)
+{
+    const uint64_t most =
+        larger(survey->largest_bytes, smaller(BATCH_BYTES, thread->ring->bytes / 4));
+    struct batch batch = {.left = survey->record_bytes};
+    const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
+    for (; at < end; at += ((const struct hal_segment *)(const void *)at)->bytes) {
+        const struct hal_segment *segment = (const void *)at;
+        uint32_t label = 0;
+        /* Known already; but nothing may ask for strings between reserving and publishing. */
+        if (__builtin_expect(segment->kind == HAL_SEGMENT_DEBUG_BEGIN, 0)) {
+            publish_batch(thread, &batch);
+            label = capture_string(
+                thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
+        }
+        if (__builtin_expect(!batch.at || (uint64_t)(batch.end - batch.at) < segment->bytes, 0) &&
+            !next_batch(thread, &batch, most))
+            return;
+        batch.at += fill_segment(batch.at, segment, label);
+    }
+    publish_batch(thread, &batch);
+}
+
+/* Where they were recorded. */
+static void record_stacks(const struct capture_call *call,
+                          const struct hal_command_buffer *commands)
+{
+    for (uint32_t first = 0, count; first < commands->segment_count; first += count) {
+        const uint32_t left = commands->segment_count - first;
+        count = left < CAPTURE_MOST_TIMES ? left : CAPTURE_MOST_TIMES;
+        const uint64_t used = sizeof(struct trace_command_stacks) + count * sizeof(uint32_t);
+        const uint64_t bytes = hal_align_up(used, 8);
+        struct trace_command_stacks *record = capture_reserve(call->thread, bytes);
+        if (!record)
+            return;
+        memset((uint8_t *)record + used, 0, bytes - used);
+        *record = (struct trace_command_stacks){
+            .head = capture_head(call, TRACE_COMMAND_STACKS, bytes),
+            .command_buffer = commands->object.id,
+            .first = first,
+            .stack_count = count,
+        };
+        memcpy(record->stacks, commands->notes + first, count * sizeof(uint32_t));
+        record->head.ticket = 0;
+        capture_publish(call->thread, bytes);
+    }
+}
+
+void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
+                         const struct capture_survey *survey, uint32_t flags)
+{
+    const bool fits = seal_fits(call, commands, survey);
+    if (fits && !capture_can_hold(call->thread, survey->largest_bytes)) {
+        capture_lose(call->thread->stream, 1 + commands->segment_count);
+        return;
+    }
+    if (fits && survey->has_labels && !number_labels(call->thread, commands))
+        return;
+    if (fits && commands->notes)
+        record_stacks(call, commands);
+    struct trace_command_buffer_seal *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_command_buffer_seal){
+        .head = capture_head(call, TRACE_COMMAND_BUFFER_SEAL, sizeof *record),
+        .command_buffer = commands->object.id,
+        .segment_count = fits ? commands->segment_count : 0,
+        .dispatch_count = fits ? commands->dispatch_count : 0,
+        .segment_bytes = fits ? survey->record_bytes : 0,
+        .flags = flags,
+    };
+    capture_publish(call->thread, sizeof *record);
+    if (fits)
+        record_segments(call->thread, commands, survey);
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream's life, its error, and waiting for the writer. */
+#include "capture/stream/stream.h"
+
+#include "capture/stream/threads.h"
+#include "format/limits.h"
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum {
+    full_rings = 64,
+    string_buckets = 1 << 16,
+    file_buckets = 256,
+    enough_staging_bytes = 8 << 20,
+    most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
+};
+
+void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
+{
+    snprintf(out_message, HAL_MESSAGE_BYTES, "%s", hal_message());
+}
+
+void capture_message_restore(const char message[HAL_MESSAGE_BYTES])
+{
+    hal_fail(HAL_FAILED, "%s", message);
+}
+
+/* ---- Opening and closing ---- */
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static enum hal_status open_recording_word(struct capture_stream *stream)
+{
+    void *page =
+        mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a capture: %s", strerror(errno));
+    stream->recording = page;
+    if (madvise(page, page_bytes(), MADV_WIPEONFORK) != 0)
+        return hal_fail(HAL_UNSUPPORTED, "the system cannot protect a capture from fork: %s",
+                        strerror(errno));
+    atomic_store(stream->recording, 1);
+    return HAL_OK;
+}
+
+/* ---- Memory ---- */
+
+static enum hal_status open_sidecar(struct capture_stream *stream,
+                                    const struct capture_stream_options *options,
+                                    const char *folder, uint64_t spare)
+{
+    const struct capture_sidecar_desc desc = {
+        .folder = folder,
+        .destination = options->destination,
+        .start_ns = options->start_ns,
+        .staging_bytes = options->staging_bytes,
+        .rings_bytes = full_rings * options->ring_bytes + spare,
+        .least_room = 2 * options->ring_bytes + options->staging_bytes,
+    };
+    HAL_TRY(capture_sidecar_open(&desc, &stream->sidecar));
+    const enum hal_status status = capture_staging_init(&stream->staging, &stream->sidecar);
+    if (status != HAL_OK) {
+        capture_sidecar_remove(&stream->sidecar);
+        capture_sidecar_close(&stream->sidecar);
+    }
+    return status;
+}
+
+/* Contents lie in memory that is mapped twice: most of a limited address space is the program's. */
+static uint64_t staging_limit(void)
+{
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return space.rlim_cur / 16;
+}
+
+/* As much as there is room for. */
+static enum hal_status open_largest(struct capture_stream *stream,
+                                    const struct capture_stream_options *options,
+                                    const char *folder, uint64_t least_staging)
+{
+    struct capture_stream_options sized = *options;
+    uint64_t spare = most_spare_bytes;
+    const uint64_t limit = staging_limit();
+    while (sized.staging_bytes > limit && sized.staging_bytes > CAPTURE_LEAST_STAGING_BYTES)
+        sized.staging_bytes /= 2;
+    for (;;) {
+        const enum hal_status status = open_sidecar(stream, &sized, folder, spare);
+        stream->ring_bytes = sized.ring_bytes;
+        stream->spare_bytes = spare;
+        const bool staging_ends = sized.staging_bytes <= least_staging;
+        const bool rings_end = sized.ring_bytes <= CAPTURE_LEAST_RING_BYTES;
+        const bool ends = staging_ends && rings_end;
+        if (status != HAL_NO_MEMORY || (ends && !spare))
+            return status;
+        spare = ends ? 0 : spare;
+        sized.staging_bytes /= staging_ends ? 1 : 2;
+        sized.ring_bytes /= rings_end ? 1 : 2;
+    }
+}
+
+/* In memory, unless there is hardly any room; else beside the trace. */
+static enum hal_status open_memory(struct capture_stream *stream,
+                                   const struct capture_stream_options *options)
+{
+    const char *folder = options->sidecar_folder;
+    if (folder && folder[0])
+        return open_largest(stream, options, folder, CAPTURE_LEAST_STAGING_BYTES);
+    if (open_largest(stream, options, TRACE_SIDECAR_FOLDER, enough_staging_bytes) == HAL_OK ||
+        open_largest(stream, options, NULL, CAPTURE_LEAST_STAGING_BYTES) == HAL_OK)
+        return HAL_OK;
+    return open_largest(stream, options, TRACE_SIDECAR_FOLDER, CAPTURE_LEAST_STAGING_BYTES);
+}
+
+static uint32_t copier_threads(uint32_t processors)
+{
+    const uint32_t threads = processors / CAPTURE_COPIER_PROCESSORS;
+    return threads < CAPTURE_COPIER_MOST_THREADS ? threads : CAPTURE_COPIER_MOST_THREADS;
+}
+
+static void prepare_memory(struct capture_stream *stream)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    capture_threads_prepare(stream);
+    if (stream->policy.contents == CAPTURE_BYTES)
+        capture_staging_prepare_large(&stream->staging);
+    capture_message_restore(message);
+}
+
+enum hal_status capture_stream_open(struct capture_stream *stream,
+                                    const struct capture_stream_options *options)
+{
+    memset(stream, 0, sizeof *stream);
+    stream->process = getpid();
+    stream->policy = options->policy;
+    stream->copier.processors = hal_processor_count();
+    stream->copier.thread_limit = copier_threads(stream->copier.processors);
+    pthread_mutex_init(&stream->error_lock, NULL);
+    capture_threads_open(stream);
+    enum hal_status status = open_recording_word(stream);
+    if (status == HAL_OK)
+        status = open_memory(stream, options);
+    if (status == HAL_OK)
+        status = capture_table_init(&stream->strings, string_buckets, TRACE_MAX_STRINGS - 1);
+    if (status == HAL_OK)
+        status = capture_table_init(&stream->files, file_buckets, TRACE_MAX_STRINGS - 1);
+    if (status != HAL_OK)
+        capture_stream_close(stream);
+    else
+        prepare_memory(stream);
+    return status;
+}
+
+enum hal_status capture_stream_start(struct capture_stream *stream, struct trace_writer *writer)
+{
+    stream->writer = writer;
+    const enum hal_status status =
+        hal_thread_start("hal-capture", capture_write_stream, stream, &stream->writer_thread);
+    stream->writer_runs = status == HAL_OK;
+    return status;
+}
+
+static void end_threads(struct capture_stream *stream)
+{
+    atomic_store(&stream->ending, true);
+    capture_wake_writer(stream);
+    pthread_join(stream->writer_thread, NULL);
+    capture_copier_end(stream);
+}
+
+/* What the file has is all there is, or all that it could take. */
+static void leave_sidecar(struct capture_stream *stream)
+{
+    if (!stream->file_failed || !stream->has_file)
+        capture_sidecar_remove(&stream->sidecar);
+    else if (stream->sidecar.path)
+        hal_log(HAL_LOG_WARN,
+                "what the file could not take is kept in '%s' for 'hal-trace recover -o OUTPUT'",
+                stream->sidecar.path);
+}
+
+enum hal_status capture_stream_leave(struct capture_stream *stream)
+{
+    atomic_store(stream->recording, 0);
+    stream->left = true;
+    end_threads(stream);
+    leave_sidecar(stream);
+    pthread_mutex_lock(&stream->error_lock);
+    const enum hal_status status = stream->error;
+    if (status != HAL_OK)
+        hal_fail(status, "%s", stream->message ? stream->message : "recording failed");
+    pthread_mutex_unlock(&stream->error_lock);
+    return status;
+}
+
+enum hal_status capture_stream_close(struct capture_stream *stream)
+{
+    if (!stream->generation)
+        return HAL_OK;
+    if (stream->writer_runs) {
+        end_threads(stream);
+    } else if (stream->writer) {
+        trace_writer_close(stream->writer, NULL);
+    }
+    capture_threads_close(stream);
+    capture_table_finish(&stream->strings);
+    capture_table_finish(&stream->files);
+    capture_staging_finish(&stream->staging);
+    leave_sidecar(stream);
+    capture_sidecar_close(&stream->sidecar);
+    if (stream->recording)
+        munmap((void *)stream->recording, page_bytes());
+    pthread_mutex_destroy(&stream->error_lock);
+    stream->generation = 0;
+    if (stream->error == HAL_OK)
+        return HAL_OK;
+    hal_fail(stream->error, "%s", stream->message ? stream->message : "recording failed");
+    free(stream->message);
+    return stream->error;
+}
+
+bool capture_stream_forked(const struct capture_stream *stream)
+{
+    return stream->process != getpid();
+}
+
+/* ---- The error ---- */
+
+static bool set_error(struct capture_stream *stream, enum hal_status status, char *message,
+                      bool by_file)
+{
+    pthread_mutex_lock(&stream->error_lock);
+    const bool first = stream->error == HAL_OK;
+    struct trace_sidecar_header *header = stream->sidecar.header;
+    if (first && header) {
+        snprintf(header->stopped_message, sizeof header->stopped_message, "%s",
+                 message ? message : "recording failed");
+        atomic_store(&header->stopped_by_file, by_file);
+        atomic_store(&header->stopped, (uint32_t)status);
+    }
+    if (first) {
+        stream->error = status;
+        stream->message = message;
+        atomic_store(stream->recording, 0);
+    }
+    pthread_mutex_unlock(&stream->error_lock);
+    return first;
+}
+
+static void stop(struct capture_stream *stream, enum hal_status status, const char *text,
+                 bool by_file)
+{
+    char *message = hal_copy_string(text);
+    if (set_error(stream, status, message, by_file))
+        hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
+    else
+        free(message);
+    /* Whoever waits for memory looks again. */
+    atomic_fetch_add(&stream->progress, 1);
+    hal_word_wake(&stream->progress, INT32_MAX);
+}
+
+void capture_stop(struct capture_stream *stream, enum hal_status status, const char *format, ...)
+{
+    char text[HAL_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    stop(stream, status, text, false);
+}
+
+void capture_stop_writing(struct capture_stream *stream, enum hal_status status)
+{
+    char text[HAL_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "%s", hal_message());
+    stop(stream, status, text, true);
+}
+
+void capture_lose(struct capture_stream *stream, uint64_t records)
+{
+    if (capture_stream_forked(stream))
+        return;
+    atomic_fetch_add_explicit(&stream->sidecar.header->lost_records, records, memory_order_relaxed);
+}
+
+/* ---- Waiting for the writer ---- */
+
+void capture_wake_writer(struct capture_stream *stream)
+{
+    if (atomic_exchange(&stream->state, CAPTURE_WRITER_AWAKE) != CAPTURE_WRITER_AWAKE)
+        hal_word_wake(&stream->state, 1);
+}
+
+/* One round: sleeps until the writer has made progress, unless `ready` holds. */
+static bool wait_for_progress(struct capture_stream *stream, bool (*ready)(const void *what),
+                              const void *what)
+{
+    const uint32_t seen = atomic_load(&stream->progress);
+    if (ready(what))
+        return true;
+    capture_wake_writer(stream);
+    hal_word_wait(&stream->progress, seen, HAL_FOREVER);
+    return false;
+}
+
+void capture_count_stall(struct capture_stream *stream, int64_t begin_ns)
+{
+    atomic_fetch_add(&stream->stalls, 1);
+    atomic_fetch_add(&stream->stall_ns, (uint64_t)(hal_clock_ns() - begin_ns));
+}
+
+static void await(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
+{
+    atomic_fetch_add(&stream->waiters, 1);
+    while (!wait_for_progress(stream, ready, what))
+        continue;
+    atomic_fetch_sub(&stream->waiters, 1);
+}
+
+static void stall(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    await(stream, ready, what);
+    capture_count_stall(stream, begin_ns);
+}
+
+struct room {
+    const struct capture_stream *stream;
+    struct capture_ring *ring;
+    uint64_t bytes;
+};
+
+static bool has_room(const void *what)
+{
+    const struct room *room = what;
+    return !atomic_load_explicit(room->stream->recording, memory_order_relaxed) ||
+           capture_ring_reserve(room->ring, room->bytes) != NULL;
+}
+
+bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
+{
+    struct capture_stream *stream = thread->stream;
+    if (bytes <= thread->ring->bytes && bytes <= TRACE_MAX_RECORD_BYTES)
+        return true;
+    if (bytes > TRACE_MAX_RECORD_BYTES)
+        capture_stop(stream, HAL_UNSUPPORTED,
+                     "a record of %llu bytes is larger than the limit (%u)",
+                     (unsigned long long)bytes, TRACE_MAX_RECORD_BYTES);
+    else if (capture_ring_grow(thread, bytes))
+        return true;
+    else
+        capture_stop(stream, HAL_NO_MEMORY,
+                     "no memory for a record of %llu bytes beside rings of %llu bytes",
+                     (unsigned long long)bytes, (unsigned long long)stream->ring_bytes);
+    return false;
+}
+
+static void *reserve_or_wait(struct capture_thread *thread, uint64_t bytes)
+{
+    if (thread->ring->ended || !capture_can_hold(thread, bytes))
+        return NULL;
+    void *record = capture_ring_reserve(thread->ring, bytes);
+    if (record)
+        return record;
+    if (!capture_ring_grow(thread, bytes)) {
+        const struct room room = {.stream = thread->stream, .ring = thread->ring, .bytes = bytes};
+        capture_ring_hurry(thread->ring);
+        stall(thread->stream, has_room, &room);
+    }
+    return capture_ring_reserve(thread->ring, bytes);
+}
+
+void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
+{
+    void *record = reserve_or_wait(thread, bytes);
+    if (!record) {
+        capture_ring_end(thread->ring);
+        capture_lose(thread->stream, 1);
+    }
+    return record;
+}
+
+struct claim {
+    const struct capture_stream *stream;
+    uint64_t position, bytes;
+};
+
+static bool is_ready(const void *what)
+{
+    const struct claim *claim = what;
+    return !atomic_load_explicit(claim->stream->recording, memory_order_relaxed) ||
+           capture_staging_ready(&claim->stream->staging, claim->position, claim->bytes);
+}
+
+static bool put(struct capture_stream *stream, const struct claim *claim, const void *data,
+                bool beside)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    const enum hal_status status =
+        capture_staging_put(&stream->staging, claim->position, data, claim->bytes, beside);
+    if (status != HAL_OK)
+        capture_stop(stream, status, "%s", hal_message());
+    capture_message_restore(message);
+    return status == HAL_OK;
+}
+
+bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
+                      uint64_t bytes, bool beside)
+{
+    const struct claim claim = {.stream = stream, .position = position, .bytes = bytes};
+    if (!capture_staging_ready(&stream->staging, position, bytes))
+        (beside ? await : stall)(stream, is_ready, &claim);
+    return atomic_load_explicit(stream->recording, memory_order_relaxed) &&
+           put(stream, &claim, data, beside);
+}
+
+bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
+                   uint64_t *out_position)
+{
+    struct capture_stream *stream = thread->stream;
+    *out_position = capture_staging_claim(&stream->staging, bytes);
+    if (capture_stage_at(stream, *out_position, data, bytes, false))
+        return true;
+    capture_lose(stream, 1);
+    return false;
+}
+
+/* ---- Flushing ---- */
+
+struct flush_wanted {
+    const struct capture_stream *stream;
+    uint64_t number;
+};
+
+static bool is_flushed(const void *what)
+{
+    const struct flush_wanted *flush = what;
+    return atomic_load(&flush->stream->flushes_done) >= flush->number;
+}
+
+enum hal_status capture_stream_flush(struct capture_stream *stream)
+{
+    const struct flush_wanted flush = {.stream = stream,
+                                       .number = atomic_fetch_add(&stream->flushes_wanted, 1) + 1};
+    while (!wait_for_progress(stream, is_flushed, &flush))
+        continue;
+    pthread_mutex_lock(&stream->error_lock);
+    const enum hal_status status = stream->error;
+    if (status != HAL_OK)
+        hal_fail(status, "%s", stream->message ? stream->message : "recording failed");
+    pthread_mutex_unlock(&stream->error_lock);
+    return status;
+}
+
+enum hal_status capture_stream_succeed(struct capture_stream *stream,
+                                       const struct capture_successor *successor)
+{
+    struct capture_successor coming = *successor;
+    atomic_store(&stream->next_alone, true);
+    atomic_store(&stream->coming, &coming);
+    return capture_stream_flush(stream);
+}
+
+/* What only the second file has is no loss of the first. */
+void capture_stream_share(struct capture_stream *stream, bool works)
+{
+    const uint64_t last = atomic_load(&stream->ticket);
+    stream->sidecar.header->skipped_tickets += last + 1 - stream->next.first_ticket;
+    stream->next.skipped_tickets = stream->next.first_ticket - 1;
+    stream->next.broken = !works;
+    atomic_store(&stream->budget_used, 0);
+    atomic_store(&stream->next_alone, false);
+}
+
+/* ---- Strings ---- */
+
+uint32_t capture_string(struct capture_thread *thread, const char *text)
+{
+    if (!text)
+        return 0;
+    const size_t length = strnlen(text, TRACE_MAX_STRING_BYTES);
+    bool is_new;
+    const uint32_t id = capture_table_number(&thread->stream->strings, text, length, &is_new);
+    if (!id) {
+        capture_stop(thread->stream, HAL_NO_MEMORY, "no room for more than %u different strings",
+                     thread->stream->strings.count);
+        return 0;
+    }
+    if (!is_new)
+        return id;
+    const uint64_t bytes = hal_align_up(sizeof(struct trace_string) + length, 8);
+    struct trace_string *record = capture_reserve(thread, bytes);
+    if (!record)
+        return 0;
+    *record = (struct trace_string){.head = {.kind = TRACE_STRING, .bytes = (uint32_t)bytes},
+                                    .id = id,
+                                    .length = (uint32_t)length};
+    memcpy(record->text, text, length);
+    memset(record->text + length, 0, bytes - sizeof *record - length);
+    capture_publish(thread, bytes);
+    return id;
+}
+
+uint32_t capture_message(struct capture_thread *thread, const char *text)
+{
+    struct capture_stream *stream = thread->stream;
+    if (!text)
+        return 0;
+    const uint32_t known =
+        capture_table_find(&stream->strings, text, strnlen(text, TRACE_MAX_STRING_BYTES));
+    if (known)
+        return known;
+    if (atomic_fetch_add_explicit(&stream->messages, 1, memory_order_relaxed) <
+        CAPTURE_MOST_MESSAGES)
+        return capture_string(thread, text);
+    atomic_fetch_sub_explicit(&stream->messages, 1, memory_order_relaxed);
+    return capture_string(thread, "(not kept: there were thousands of other messages before)");
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions between the moment when they are handed to the driver and the moment when the host
+ * has observed that they are done.
+ *
+ * The host observes a submission when it sees a semaphore value that the submission signals, or
+ * one that could only be reached after it. From then on the host may read what the submission
+ * wrote; which ranges those are is what this module hands out, once per submission. Queues alone
+ * order nothing (hal.h), so only semaphores count.
+ *
+ * A submission is *open* when it waits for a value that nothing promises yet: the host may go on
+ * writing what it reads, and let it go later, by a signal or by another submission.
+ *
+ * Submitting takes no lock; observing takes one, and only when the value is news. */
+#ifndef CAPTURE_INFLIGHT_H
+#define CAPTURE_INFLIGHT_H
+
+#include "capture/encode/uses.h"
+#include "capture/stream/pool.h"
+#include "capture/track/external.h"
+
+/* What the capture knows of a semaphore: its layer_data. */
+struct capture_semaphore {
+    _Atomic uint32_t references;
+    /* The host knows that this value was reached. Written under the list's lock. */
+    _Atomic uint64_t reached;
+    /* The trace says who raised it so far, and that it failed (external.c). */
+    _Atomic uint64_t recorded;
+    /* Work that was handed in raises it up to here, and waits for nothing else. */
+    _Atomic uint64_t promised;
+    _Atomic bool has_failed;
+    uint64_t external_id; /* of another device's */
+};
+
+struct capture_semaphore *capture_semaphore_create(uint64_t value);
+void capture_semaphore_release(struct capture_semaphore *semaphore); /* accepts NULL */
+
+enum capture_submission_state {
+    CAPTURE_SUBMISSION_COMES, /* the driver has not seen it */
+    CAPTURE_SUBMISSION_RUNS,
+    CAPTURE_SUBMISSION_DONE,
+    CAPTURE_SUBMISSION_FAILED,
+    CAPTURE_SUBMISSION_REFUSED, /* the driver did not take it */
+};
+
+struct capture_signal {
+    struct capture_semaphore *semaphore; /* retained */
+    struct hal_semaphore *object;        /* alive until the submission has retired */
+    uint64_t value;
+};
+
+/* One submission. The layer fills its part after the submission was added; what only host calls
+ * need, only for them. */
+struct capture_submission {
+    void *capture;
+    uint64_t id;
+    void (*retired)(void *user, const struct hal_submission_result *result);
+    void *user;
+    uint32_t queue;
+
+    struct capture_copies *copies; /* outputs.h; NULL: none, or the work has ended */
+    struct capture_submission *next_watched, **watched_link; /* of those that have copies */
+
+    _Atomic uint32_t state; /* enum capture_submission_state */
+    uint64_t number;        /* counts submissions of the capture */
+    struct capture_submission *list;
+    uint32_t wait_count, signal_count, uses_count;
+    bool observed;
+    bool is_open;
+    bool is_preceded; /* under tracked_lock: the trace has what the host stored before */
+    void *more;       /* allocated, when the arrays do not fit below */
+    struct capture_signal *waits, *signals;
+    struct capture_uses **uses;   /* retained, or copies that lie below */
+    _Alignas(8) uint8_t own[160]; /* the arrays, and short lists of uses */
+
+    struct hal_host_call host; /* the application's */
+    bool met;                  /* of a collective: its host call has begun */
+    uint64_t buffer, offset;   /* of the host call */
+    const char *path;          /* until the call has returned */
+    uint64_t file_offset;
+    uint32_t file; /* the same as a string */
+};
+
+struct capture_inflight {
+    struct capture_external *external; /* NULL: all semaphores are the device's own */
+    struct capture_pool pool;
+    _Atomic(struct capture_submission *) incoming;
+    _Atomic uint64_t count; /* submissions known here */
+    _Atomic uint32_t open_count;
+    _Atomic bool forgot; /* finished work that was never observed is not in the list any more */
+    bool (*others_may_signal)(void); /* other devices may raise semaphores; NULL: none does */
+    _Atomic uint64_t next_number;
+    pthread_mutex_t list_lock;
+    struct capture_submission *list;    /* newest first */
+    struct capture_submission *watched; /* those that have copies: their work has not ended */
+};
+
+void capture_inflight_init(struct capture_inflight *inflight);
+void capture_inflight_finish(struct capture_inflight *inflight);
+
+/* Before the driver sees it. NULL: memory is out. */
+struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
+                                                const struct hal_submission *submission);
+
+/* Right before the driver sees it. */
+static inline void capture_inflight_hand_over(struct capture_submission *submission)
+{
+    atomic_store_explicit(&submission->state, CAPTURE_SUBMISSION_RUNS, memory_order_release);
+}
+
+/* The driver has taken one that is not open; its entry may be gone already. */
+void capture_inflight_promise(struct capture_inflight *inflight,
+                              const struct hal_submission *submission);
+
+/* The work has ended, or never began. After this call the entry may be gone. */
+static inline void capture_inflight_retire(struct capture_inflight *inflight,
+                                           struct capture_submission *submission,
+                                           enum capture_submission_state state)
+{
+    if (submission->is_open)
+        atomic_fetch_sub(&inflight->open_count, 1);
+    atomic_store_explicit(&submission->state, state, memory_order_release);
+}
+
+/* The host has seen `value`, or that everything numbered below `number` is done. Returns what it
+ * can see because of that, a list by `list`, or NULL; the caller gives it to capture_inflight_free.
+ */
+struct capture_submission *capture_inflight_see_value(struct capture_inflight *inflight,
+                                                      struct capture_semaphore *semaphore,
+                                                      uint64_t value);
+struct capture_submission *capture_inflight_see_all(struct capture_inflight *inflight,
+                                                    uint64_t number);
+void capture_inflight_free(struct capture_inflight *inflight, struct capture_submission *list);
+
+/* The number that the next submission gets: those before it are "everything so far". */
+uint64_t capture_inflight_number(struct capture_inflight *inflight);
+
+/* Before the driver sees it: `copies` belong to the entry until capture_inflight_end, which has to
+ * come. */
+void capture_inflight_watch(struct capture_inflight *inflight, struct capture_submission *entry,
+                            struct capture_copies *copies);
+
+/* The work has ended, and nobody knows: takes `copies` out of the entry, and calls `visit`, with
+ * the list locked, for every other one that the driver has and that still has its own; NULL: none
+ * is of interest. Takes no longer for finished work that nobody looked at. */
+void capture_inflight_end(struct capture_inflight *inflight, struct capture_submission *entry,
+                          void (*visit)(void *user, struct capture_submission *other), void *user);
+
+/* Whether a submission may have written by now. */
+enum capture_progress {
+    /* What the host stored before it is still to be recorded; or it waits for a value that nobody
+     * has promised yet. */
+    CAPTURE_HELD,
+    CAPTURE_NOT_STARTED, /* its waits cannot have been met, or the driver does not have it yet */
+    CAPTURE_MAY_HAVE_STARTED,
+};
+
+/* Calls `visit` for every range that a submission but `except` may write of which the host has
+ * observed nothing. False: there may be more, since old work was forgotten. */
+bool capture_inflight_each_write(struct capture_inflight *inflight,
+                                 const struct capture_submission *except,
+                                 void (*visit)(void *user, const struct capture_use *use,
+                                               enum capture_progress progress),
+                                 void *user);
+
+/* Calls `visit` for every range that an open submission uses. False: that would take long. */
+bool capture_inflight_each_open_use(struct capture_inflight *inflight,
+                                    void (*visit)(void *user, const struct capture_use *use),
+                                    void *user);
+
+#endif
