@@ -27,7 +27,7 @@
 
 #include "format/trace.h"
 #include "hal/hal.h"
-#include "replay/judge.h"
+#include "replay/compare/judge.h"
 
 /* ---- Plan --------------------------------------------------------------------------------- */
 
@@ -201,8 +201,9 @@ struct replay_options {
     const struct replay_path_map *maps;
     size_t map_count;
     bool is_sandboxed; /* files that are not under a new place of the maps cannot be opened */
-    /* The player, and its device, are in a sandboxed child (replay/remote.h), whose read-backs come
-     * here to be compared; `device` is NULL then. NULL: both are in this process. */
+    /* The player, and its device, are in a sandboxed child (replay/player/remote.h), whose
+     * read-backs come here to be compared; `device` is NULL then. NULL: both are in this process.
+     */
     struct replay_remote *remote;
 };
 

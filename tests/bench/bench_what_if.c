@@ -12,7 +12,7 @@
 
 #include "hal/base/os.h"
 #include "replay/replay.h"
-#include "replay/whatif.h"
+#include "replay/variant/whatif.h"
 
 #include <limits.h>
 #include <math.h>

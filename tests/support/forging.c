@@ -4,7 +4,7 @@
  * wrote only where it is asked to. */
 #include "tests/support/forging.h"
 #include "hal/msl/include/msl/abi.h"
-#include "replay/channel.h"
+#include "replay/sandbox/channel.h"
 #include "tests/support/system_call.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_JAILED_H
 #define TESTS_SUPPORT_JAILED_H
 
-#include "replay/jail.h"
+#include "replay/sandbox/jail.h"
 
 static struct replay_jail *test_jail; /* while it is open; the child's, too */
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_PLAYER_FIXTURE_H
 #define TESTS_UNIT_PLAYER_FIXTURE_H
 
-#include "replay/player.h"
+#include "replay/player/player.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/account.c: what a sandboxed child may use while it compiles, by going over each limit. */
+/* replay/sandbox/account.c: what a sandboxed child may use while it compiles, by going over each
+ * limit. */
 #include "hal/base/os.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random places of
- * random traces is found each time, and reproduced by a trace of that command alone. */
-#include "replay/bisect.h"
-#include "replay/frames.h"
-#include "replay/serial.h"
+/* replay/search/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random
+ * places of random traces is found each time, and reproduced by a trace of that command alone. */
+#include "replay/plan/frames.h"
+#include "replay/search/bisect.h"
+#include "replay/variant/serial.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/coverage.c: the fill against one flag per byte, with random ranges. */
+/* replay/plan/coverage.c: the fill against one flag per byte, with random ranges. */
 #include "hal/base/os.h"
-#include "replay/coverage.h"
+#include "replay/plan/coverage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

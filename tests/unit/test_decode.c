@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/decode.c, decode_queues.c, decode_segments.c: a good trace in which one field says
+/* replay/plan/decode.c, decode_queues.c, decode_segments.c: a good trace in which one field says
  * something impossible is refused, with a message that names the event and what is wrong. */
 #include "replay/replay.h"
 #include "tests/support/folder.h"

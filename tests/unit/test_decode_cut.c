@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/decode_cut.c: random programs of three threads whose records come into the file late, so
- * that a file which is cut off lacks signals that others waited for. Cut anywhere, nothing hangs
+/* replay/plan/decode_cut.c: random programs of three threads whose records come into the file late,
+ * so that a file which is cut off lacks signals that others waited for. Cut anywhere, nothing hangs
  * and nothing differs; with its end there, all is replayed. */
 #include "hal/hal.h"
-#include "replay/player.h"
-#include "replay/report.h"
+#include "replay/cli/report.h"
+#include "replay/player/player.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
 #include "tests/support/trace_builder.h"

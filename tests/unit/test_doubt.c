@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/doubt.c: what a replay makes of changes that the host or the device may have made. The
- * device is the CPU, and its kernels are fills and copies, so that every byte can be told by hand.
+/* replay/player/doubt.c: what a replay makes of changes that the host or the device may have made.
+ * The device is the CPU, and its kernels are fills and copies, so that every byte can be told by
+ * hand.
  */
 #include "tests/unit/player_fixture.h"
 

@@ -3,7 +3,7 @@
  * is 0 when it was stopped as it should be, and the line of the check that failed otherwise. The
  * same attempts succeed without a jail, which shows that they are attempts. */
 #include "hal/base/os.h"
-#include "replay/walls.h"
+#include "replay/sandbox/walls.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/jail_kept.c: what is compiled inside the jail is kept, by trace, and not for ever. */
-#include "replay/jail_kept.h"
+/* replay/sandbox/jail_kept.c: what is compiled inside the jail is kept, by trace, and not for ever.
+ */
+#include "replay/sandbox/jail_kept.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
 

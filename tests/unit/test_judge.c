@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/judge.c: elements of every type, tolerances, NaN, alignment, guesses. Expected values come
- * from the definitions of the types. */
-#include "replay/judge.h"
+/* replay/compare/judge.c: elements of every type, tolerances, NaN, alignment, guesses. Expected
+ * values come from the definitions of the types. */
+#include "replay/compare/judge.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/look.c, measure.c, scopes.c: stopping, dumping, looping; scopes, isolated commands, pace.
+/* replay/search/look.c, measure.c, scopes.c: stopping, dumping, looping; scopes, isolated commands,
+ * pace.
  */
 #include "hal/base/os.h"
-#include "replay/look.h"
-#include "replay/measure.h"
-#include "replay/player.h"
+#include "replay/player/player.h"
+#include "replay/search/look.h"
+#include "replay/search/measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/pace.c, measure.c, isolate.c, measured.c: what follows from times. All of them are given:
- * nothing here looks at a clock. */
-#include "replay/measure.h"
-#include "replay/player.h"
+/* replay/player/pace.c, measure.c, isolate.c, measured.c: what follows from times. All of them are
+ * given: nothing here looks at a clock. */
+#include "replay/player/player.h"
+#include "replay/search/measure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

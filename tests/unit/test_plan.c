@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/plan.c: order over threads, what becomes of queries, idle waits and fills, budgets,
+/* replay/plan/plan.c: order over threads, what becomes of queries, idle waits and fills, budgets,
  * incomplete and unreadable files. */
-#include "replay/plan.h"
+#include "replay/plan/plan.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

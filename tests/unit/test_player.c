@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/player.c, commands.c, memory.c: tiny traces run on the CPU; what comes out is compared
- * with bytes that the test worked out. */
+/* replay/player/player.c, commands.c, memory.c: tiny traces run on the CPU; what comes out is
+ * compared with bytes that the test worked out. */
 #include "tests/unit/player_fixture.h"
 
 #include <setjmp.h>

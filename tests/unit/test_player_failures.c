@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/waiting.c, semaphores.c, player.c: waits that fail, for one or several semaphores; work
- * that failed, was lost, or hangs. */
+/* replay/player/waiting.c, semaphores.c, player.c: waits that fail, for one or several semaphores;
+ * work that failed, was lost, or hangs. */
 #include "tests/unit/player_fixture.h"
 
 #include <setjmp.h>

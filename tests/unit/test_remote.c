@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/remote.c: a sandboxed child that lies about a run, in every way that the channel has. What
- * it says is never taken for "same", unless it hands over the recorded bytes. */
+/* replay/player/remote.c: a sandboxed child that lies about a run, in every way that the channel
+ * has. What it says is never taken for "same", unless it hands over the recorded bytes. */
 #include "hal/base/os.h"
-#include "replay/remote.h"
-#include "replay/report.h"
+#include "replay/cli/report.h"
+#include "replay/player/remote.h"
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 

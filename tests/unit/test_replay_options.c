@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/options.c, options_values.c: what hal-replay makes of its command line. */
-#include "replay/options.h"
+/* replay/cli/options.c, options_values.c: what hal-replay makes of its command line. */
+#include "replay/cli/options.h"
 
 #include <getopt.h>
 #include <setjmp.h>

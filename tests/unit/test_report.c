@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/verdict.c, report.c, report_json.c: verdicts, times, text and JSON. */
-#include "replay/report.h"
+/* replay/compare/verdict.c, report.c, report_json.c: verdicts, times, text and JSON. */
+#include "replay/cli/report.h"
 
 #include <math.h>
 #include <setjmp.h>

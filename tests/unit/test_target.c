@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/target.c: what a trace asks for against what a device has. */
+/* replay/player/target.c: what a trace asks for against what a device has. */
 #include "replay/replay.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/trial.c: which of two ways is which, at what moments the other one runs, and what pairs of
- * times mean. */
-#include "replay/player.h"
-#include "replay/trial.h"
+/* replay/search/trial.c: which of two ways is which, at what moments the other one runs, and what
+ * pairs of times mean. */
+#include "replay/player/player.h"
+#include "replay/search/trial.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/verify.c: counts, samples, and who may have written the first wrong byte. */
-#include "replay/player.h"
+/* replay/player/verify.c: counts, samples, and who may have written the first wrong byte. */
+#include "replay/player/player.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/bisect.c, lockstep.c, written.c, as --verify=submissions uses them: all that submissions
- * write is compared behind each, with a second device or with recorded digests. What differs is
- * what the host writes into a buffer that they copy. */
-#include "replay/bisect.h"
-#include "replay/plan.h"
+/* replay/search/bisect.c, lockstep.c, written.c, as --verify=submissions uses them: all that
+ * submissions write is compared behind each, with a second device or with recorded digests. What
+ * differs is what the host writes into a buffer that they copy. */
+#include "replay/plan/plan.h"
+#include "replay/search/bisect.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

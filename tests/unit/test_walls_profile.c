@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/walls_profile.c: what macOS is told. That it obeys, only a Mac can show (docs/metal.md).
+/* replay/sandbox/walls_profile.c: what macOS is told. That it obeys, only a Mac can show
+ * (docs/metal.md).
  */
-#include "replay/walls_profile.h"
+#include "replay/sandbox/walls_profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/whatif.c and trial.c: what a changed plan does, operation by operation, that it still
- * gives the recorded bytes, and the interval of a gain. */
-#include "replay/player.h"
-#include "replay/trial.h"
-#include "replay/whatif.h"
+/* replay/variant/whatif.c and trial.c: what a changed plan does, operation by operation, that it
+ * still gives the recorded bytes, and the interval of a gain. */
+#include "replay/player/player.h"
+#include "replay/search/trial.h"
+#include "replay/variant/whatif.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
 

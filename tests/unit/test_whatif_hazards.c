@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/order.c and whatif_hazards.c: which pairs of accesses another way to do the work leaves
- * without order. The pairs of each trace are counted by hand, in its comment. */
-#include "replay/order.h"
-#include "replay/whatif_parts.h"
+/* replay/variant/order.c and whatif_hazards.c: which pairs of accesses another way to do the work
+ * leaves without order. The pairs of each trace are counted by hand, in its comment. */
+#include "replay/variant/order.h"
+#include "replay/variant/whatif_parts.h"
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what a search has found. */
+#include "hal/base/text.h"
+#include "replay/cli/fields.h"
+
+#include <inttypes.h>
+
+static void print_bytes(FILE *file, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%s%02x", i ? " " : "", bytes[i]);
+}
+
+static void print_elements(FILE *file, const struct replay_finding_range *range,
+                           const uint8_t *bytes)
+{
+    const enum replay_type type = range->errors.type;
+    const uint32_t size = replay_type_bytes(type);
+    print_bytes(file, bytes, range->sample_bytes);
+    if (type == REPLAY_TYPE_UNKNOWN)
+        return;
+    fprintf(file, " (%s:", replay_type_name(type));
+    for (uint32_t at = 0; at + size <= range->sample_bytes; at += size)
+        fprintf(file, " %.9g", replay_element(bytes + at, type));
+    fprintf(file, ")");
+}
+
+static void print_output(FILE *file, const struct replay_finding_range *range)
+{
+    if (range->by_digest) {
+        fprintf(file,
+                "  output %s [%" PRIu64 ", +%" PRIu64 "): its digest is not the recorded one; it "
+                "begins with ",
+                hal_shown(range->buffer).text, range->offset, range->bytes);
+        print_bytes(file, range->actual, range->sample_bytes);
+        fprintf(file, "\n");
+        return;
+    }
+    fprintf(file, "  output %s [%" PRIu64 ", +%" PRIu64 "): %" PRIu64 " %s wrong\n",
+            hal_shown(range->buffer).text, range->offset, range->bytes, range->errors.wrong,
+            range->errors.type == REPLAY_TYPE_UNKNOWN ? "bytes" : "elements");
+    fprintf(file, "    from offset %" PRIu64 ": expected ", range->sample_offset);
+    print_elements(file, range, range->expected);
+    fprintf(file, "\n    got ");
+    print_elements(file, range, range->actual);
+    fprintf(file, "\n");
+    if (range->errors.type != REPLAY_TYPE_UNKNOWN)
+        fprintf(file, "    largest error %.6g, relative %.6g, %" PRIu64 " ulp%s\n",
+                range->errors.worst_absolute, range->errors.worst_relative, range->errors.worst_ulp,
+                range->errors.guessed ? " (the type is a guess)" : "");
+    if (range->errors.nan_map[0])
+        fprintf(file, "    NaN (e: only expected, a: only got, b: both): [%s]\n",
+                range->errors.nan_map);
+}
+
+static void print_place(FILE *file, const struct replay_finding *finding)
+{
+    char where[HAL_LOCATOR_BYTES];
+    fprintf(file, "%s: %s", hal_locator_print(&finding->where, where),
+            hal_shown(finding->what).text);
+    if (finding->workgroups[0])
+        fprintf(file, ", %u x %u x %u workgroups", finding->workgroups[0], finding->workgroups[1],
+                finding->workgroups[2]);
+    if (finding->label[0])
+        fprintf(file, ", command buffer '%s'", hal_shown(finding->label).text);
+    fprintf(file, "\n");
+}
+
+static void print_ancestors(FILE *file, const struct replay_finding *finding)
+{
+    char where[HAL_LOCATOR_BYTES];
+    fprintf(file,
+            "  its inputs came from %" PRIu64 " command%s, the first %s: %s; which of these is the "
+            "wrong one, only another device can tell (--against=URI)\n",
+            finding->ancestors, finding->ancestors == 1 ? "" : "s",
+            hal_locator_print(&finding->first_ancestor, where),
+            hal_shown(finding->first_ancestor_what).text);
+}
+
+/* Against the recording. */
+static void print_written(FILE *file, const struct replay_finding *finding)
+{
+    if (finding->written_ranges || finding->written_unknown)
+        fprintf(file,
+                "  behind submissions: %" PRIu64 " written ranges compared by digest, %" PRIu64
+                " without one\n",
+                finding->written_ranges, finding->written_unknown);
+    if (finding->written_unjudged)
+        fprintf(file,
+                "  %" PRIu64 " of them have another digest, which a tolerance cannot be applied "
+                "to\n",
+                finding->written_unjudged);
+}
+
+static void print_races(FILE *file, const struct replay_finding *finding)
+{
+    for (size_t i = 0; i < finding->race_count && i < REPLAY_FINDING_RACES; i++) {
+        const struct replay_finding_race *race = &finding->races[i];
+        fprintf(file,
+                "%s: %s and %s touch %s [%" PRIu64 ", +%" PRIu64 "), at least one %s, and nothing "
+                "orders them\n",
+                race->declared ? "race" : "possible race", hal_shown(race->before).text,
+                hal_shown(race->after).text, hal_shown(race->buffer).text, race->offset,
+                race->bytes, race->declared ? "writes" : "may write");
+    }
+    if (finding->race_count > REPLAY_FINDING_RACES)
+        fprintf(file, "and %" PRIu64 " more races\n", finding->race_count - REPLAY_FINDING_RACES);
+    if (finding->race_count)
+        fprintf(file, "  what differs may be the race's doing: order the two before you suspect a "
+                      "kernel\n");
+}
+
+void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
+                          const char *minimal)
+{
+    if (!finding->found) {
+        fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
+                hal_shown(against).text, finding->steps, finding->compared_bytes);
+        print_written(file, finding);
+        return;
+    }
+    print_races(file, finding);
+    fprintf(file, "first difference from %s: ", hal_shown(against).text);
+    if (finding->writers != 0 || !finding->what[0])
+        fprintf(file, finding->writers == 0   ? "nobody had written there\n"
+                      : finding->writers == 1 ? "written by "
+                                              : "last written by ");
+    if (finding->read_back)
+        fprintf(file, "%s\n", hal_shown(finding->what).text);
+    else if (finding->what[0])
+        print_place(file, finding);
+    if (finding->writers > 1)
+        fprintf(file,
+                "  one of %" PRIu64 " commands that may have written it since it was last seen "
+                "right\n",
+                finding->writers);
+    if (finding->ancestors)
+        print_ancestors(file, finding);
+    if (finding->tried && !finding->narrowed)
+        fprintf(file, "  one by one its commands agree, and together they do not: their order, or "
+                      "a missing barrier\n");
+    for (size_t i = 0; i < finding->frame_count; i++)
+        fprintf(file, "  at %s\n", hal_shown(finding->frames[i]).text);
+    for (size_t i = 0; i < finding->input_count; i++) {
+        const struct replay_finding_range *input = &finding->inputs[i];
+        fprintf(file, "  input %s [%" PRIu64 ", +%" PRIu64 "): ", hal_shown(input->buffer).text,
+                input->offset, input->bytes);
+        print_bytes(file, input->expected, input->sample_bytes);
+        fprintf(file, "%s\n", input->bytes > input->sample_bytes ? " ..." : "");
+    }
+    for (size_t i = 0; i < finding->output_count; i++)
+        print_output(file, &finding->outputs[i]);
+    print_written(file, finding);
+    if (finding->wrote_minimal)
+        fprintf(file, "  that command alone: %s\n", hal_shown(minimal).text);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_range(struct trace_text *text, const struct replay_finding_range *range,
+                       bool output)
+{
+    trace_json_open(text, '{');
+    replay_field_text(text, "buffer", range->buffer);
+    replay_field_u64(text, "offset", range->offset);
+    replay_field_u64(text, "bytes", range->bytes);
+    replay_field_u64(text, "sample_offset", range->sample_offset);
+    replay_field_hex(text, output ? "expected" : "sample", range->expected,
+                     range->by_digest ? 0 : range->sample_bytes);
+    if (output) {
+        replay_field_hex(text, "actual", range->actual, range->sample_bytes);
+        replay_field_text(text, "type", replay_type_name(range->errors.type));
+        replay_field_bool(text, "guessed", range->errors.guessed);
+        replay_field_u64(text, "wrong", range->errors.wrong);
+        replay_field_bool(text, "by_digest", range->by_digest);
+        replay_field_double(text, "largest_absolute", range->errors.worst_absolute);
+    }
+    trace_json_close(text, '}');
+}
+
+static void json_race(struct trace_text *text, const struct replay_finding_race *race)
+{
+    trace_json_open(text, '{');
+    replay_field_text(text, "before", race->before);
+    replay_field_text(text, "after", race->after);
+    replay_field_text(text, "buffer", race->buffer);
+    replay_field_u64(text, "offset", race->offset);
+    replay_field_u64(text, "bytes", race->bytes);
+    replay_field_bool(text, "declared", race->declared);
+    trace_json_close(text, '}');
+}
+
+static void json_found(struct trace_text *text, const struct replay_finding *finding)
+{
+    char where[HAL_LOCATOR_BYTES];
+    const bool is_place = finding->what[0] && !finding->read_back;
+    replay_field_bool(text, "narrowed", finding->narrowed);
+    replay_field_u64(text, "writers", finding->writers);
+    replay_field_u64(text, "ancestors", finding->ancestors);
+    replay_field_text(text, "first_ancestor",
+                      finding->ancestors ? hal_locator_print(&finding->first_ancestor, where) : "");
+    replay_field_text(text, "locator", is_place ? hal_locator_print(&finding->where, where) : "");
+    replay_field_text(text, "what", finding->what);
+    replay_field_text(text, "label", finding->label);
+    replay_field_open(text, "stack", '[');
+    for (size_t i = 0; i < finding->frame_count; i++)
+        trace_json_text(text, finding->frames[i]);
+    trace_json_close(text, ']');
+    replay_field_open(text, "inputs", '[');
+    for (size_t i = 0; i < finding->input_count; i++)
+        json_range(text, &finding->inputs[i], false);
+    trace_json_close(text, ']');
+    replay_field_open(text, "outputs", '[');
+    for (size_t i = 0; i < finding->output_count; i++)
+        json_range(text, &finding->outputs[i], true);
+    trace_json_close(text, ']');
+    replay_field_u64(text, "race_count", finding->race_count);
+    replay_field_open(text, "races", '[');
+    for (size_t i = 0; i < finding->race_count && i < REPLAY_FINDING_RACES; i++)
+        json_race(text, &finding->races[i]);
+    trace_json_close(text, ']');
+    replay_field_bool(text, "wrote_minimal", finding->wrote_minimal);
+}
+
+void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
+                               const char *against)
+{
+    replay_field_open(text, "bisect", '{');
+    replay_field_text(text, "against", against);
+    replay_field_bool(text, "found", finding->found);
+    replay_field_u64(text, "steps", finding->steps);
+    replay_field_u64(text, "compared_bytes", finding->compared_bytes);
+    replay_field_u64(text, "written_ranges", finding->written_ranges);
+    replay_field_u64(text, "written_unknown", finding->written_unknown);
+    replay_field_u64(text, "written_unjudged", finding->written_unjudged);
+    if (finding->found)
+        json_found(text, finding);
+    trace_json_close(text, '}');
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What understands the values of options: each takes one into the program, or complains on standard
+ * error and returns false. `text` is changed, and borrowed. Private to replay/. */
+#ifndef REPLAY_OPTIONS_VALUES_H
+#define REPLAY_OPTIONS_VALUES_H
+
+#include "replay/cli/options.h"
+
+/* "hal-replay: --option=value: wanted"; always false. */
+bool replay_complain(const char *option, const char *value, const char *wanted);
+
+/* A number in front of `text`, decimal, or with 0x or 0 in front. */
+bool replay_parse_number(const char *text, uint64_t *out_value, const char **out_rest);
+
+/* ---- options_values.c: numbers, words, lists ------------------------------------------------ */
+
+bool replay_take_repeat(char *text, struct replay_program *program);
+bool replay_take_runs(char *text, struct replay_program *program);
+bool replay_take_fill(char *text, struct replay_program *program);
+bool replay_take_benchmark(char *text, struct replay_program *program);
+bool replay_take_pace(char *text, struct replay_program *program);
+bool replay_take_threshold(char *text, struct replay_program *program);
+bool replay_take_timeout(char *text, struct replay_program *program);
+bool replay_take_time_limit(char *text, struct replay_program *program);
+bool replay_take_memory_limit(char *text, struct replay_program *program);
+bool replay_take_tolerance(char *text, struct replay_program *program);
+bool replay_take_type(char *text, struct replay_program *program);
+bool replay_take_verify(char *text, struct replay_program *program);
+bool replay_take_against(char *text, struct replay_program *program);
+bool replay_take_what_if(char *text, struct replay_program *program);
+
+/* ---- options_files.c: files, places -----------------------------------------------------------
+ */
+
+bool replay_take_base(char *text, struct replay_program *program);
+bool replay_take_symbols(char *text, struct replay_program *program);
+bool replay_take_map(char *text, struct replay_program *program);
+bool replay_take_substitute(char *text, struct replay_program *program);
+bool replay_take_substitute_buffer(char *text, struct replay_program *program);
+bool replay_take_compare(char *text, struct replay_program *program);
+/* The KERNEL=FILE to compare with, when all options are taken: the first of the substitutes, so
+ * that it stands in place of any other for the same kernel. The recorded way has those behind it.
+ */
+bool replay_take_other_kernel(struct replay_program *program);
+/* Complains when a file to write is the trace, or one that has contents of it. */
+bool replay_keeps_its_input(const struct replay_program *program);
+bool replay_take_stop(char *text, struct replay_program *program);
+bool replay_take_loop(char *text, struct replay_program *program);
+bool replay_take_range(char *text, struct replay_program *program);
+bool replay_take_dump(char *text, struct replay_program *program);
+bool replay_take_record(char *text, struct replay_program *program);
+bool replay_take_minimal(char *text, struct replay_program *program);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hal-replay says in the end, as lines for people or as one JSON object. */
+#ifndef REPLAY_REPORT_H
+#define REPLAY_REPORT_H
+
+#include "format/analysis/statistics.h"
+#include "replay/search/bisect.h"
+#include "replay/variant/whatif.h"
+
+#include <stdio.h>
+
+enum replay_exit {
+    REPLAY_EXIT_SAME = 0,
+    REPLAY_EXIT_DIFFERENT = 1, /* also: work that failed or hung */
+    REPLAY_EXIT_USAGE = 2,
+    REPLAY_EXIT_UNREADABLE = 3,
+    REPLAY_EXIT_UNSUPPORTED = 4,
+    REPLAY_EXIT_INCOMPARABLE = 5, /* replayed, but not everything could be compared */
+};
+
+struct replay_times {
+    int64_t min_ns, median_ns, max_ns, p99_ns;
+};
+
+/* What trials of another way to do the work brought. */
+struct replay_trial_result {
+    uint64_t pairs, shuffled;                   /* runs of both, and of the other way, done */
+    uint64_t different_base, different_variant; /* runs of the pairs */
+    uint64_t different_shuffled;                /* runs */
+    struct replay_times base, variant;
+    struct trace_interval gain; /* time before / time after */
+    struct replay_report first; /* of the other way's first run that differed, else its first */
+};
+
+struct replay_program;
+struct replay_look_result;
+struct replay_benchmark_result;
+struct replay_isolate_result;
+
+struct replay_summary {
+    enum replay_exit exit_code;
+    const char *path;
+    const char *jail;  /* walls that are missing, "": none; NULL: no jail was asked for */
+    const char *error; /* "" or why the replay ended early */
+    const struct replay_plan_info *plan;  /* NULL: not loaded */
+    const struct hal_device_info *device; /* NULL: not opened */
+    struct replay_report report;          /* of the first run that differed, or the first run */
+    bool target_is_printed;               /* replay_print_target was called */
+    uint64_t runs, different_runs;
+    int64_t load_ns, prepare_ns;
+    struct replay_times total, wait;       /* over the runs */
+    bool has_prepare, has_total, has_wait; /* these were measured */
+    const struct replay_finding *finding;  /* of a search; NULL: none */
+    const char *against, *minimal;         /* of that */
+    const struct replay_program *look;     /* what was looked at; NULL: nothing */
+    const struct replay_look_result *look_result;
+    const struct replay_benchmark_result *benchmark; /* NULL: none, as are */
+    const struct replay_isolate_result *isolate;
+    const char *compare; /* what the trial was against, in place of a what-if */
+    double threshold_percent;
+    bool slower;         /* than the threshold allows */
+    const char *what_if; /* NULL: no trial; else all changes, as they were asked for */
+    struct replay_what_if_info what_if_info;
+    struct replay_trial_result trial;
+};
+
+/* Sorts the array. */
+struct replay_times replay_times_of(int64_t *values, size_t count);
+
+/* The exit status of a run that ended, of a report and what could not be compared. */
+enum replay_exit replay_judge(const struct replay_plan_info *plan,
+                              const struct replay_report *report);
+
+/* Slower for sure, and by more than is allowed: the whole interval. */
+bool replay_is_slower(const struct trace_interval *gain, double threshold_percent);
+
+/* No run of a comparison differs: its exit status is that of a difference for the time alone. */
+bool replay_only_slower(const struct replay_summary *summary);
+
+/* What is replayed on what, and what the device lacks or does in another way: before the replay.
+ * Without control characters, whatever is in the summary. False: memory is out. */
+bool replay_print_target(FILE *file, const struct replay_summary *summary);
+bool replay_print_text(FILE *file, const struct replay_summary *summary);
+/* False: it could not be written. */
+bool replay_print_json(FILE *file, const struct replay_summary *summary);
+
+#endif

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of events, one function per kind, each with what must hold and what the player does.
+ * Next door: decode_queues.c (semaphores and submissions), decode_segments.c (commands). */
+#include "replay/plan/decode.h"
+
+#include "format/analysis/reflection.h"
+#include "format/limits.h"
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+
+#include <inttypes.h>
+
+/* ---- Decoder and plan ---------------------------------------------------------------------- */
+
+void replay_decoder_finish(struct replay_decoder *decoder)
+{
+    hal_idmap_finish(&decoder->objects);
+    hal_idmap_finish(&decoder->contents);
+    hal_idmap_finish(&decoder->submissions);
+    hal_idmap_finish(&decoder->left_out);
+    hal_idmap_finish(&decoder->done_ids);
+    free(decoder->done);
+    free(decoder->unsettled);
+    free(decoder->lost);
+    *decoder = (struct replay_decoder){0};
+}
+
+enum hal_status replay_decode_no_memory(const char *what)
+{
+    return hal_fail(HAL_NO_MEMORY, "no memory for the plan's %s", what);
+}
+
+enum hal_status replay_decode_done(struct replay_decoder *decoder,
+                                   const struct trace_submission_done *done)
+{
+    uint32_t index;
+    if (hal_idmap_find(&decoder->done_ids, done->submission, &index))
+        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " ended twice", done->submission);
+    void *list = decoder->done;
+    if (decoder->done_count >= UINT32_MAX - 1 ||
+        !hal_grow(&list, &decoder->done_capacity, decoder->done_count + 1, sizeof *decoder->done))
+        return replay_decode_no_memory("submissions");
+    decoder->done = list;
+    decoder->done[decoder->done_count] = (struct replay_done){
+        .end_ns = done->head.end_ns, .status = done->head.status, .message = done->message};
+    if (!hal_idmap_add(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count, &index))
+        return replay_decode_no_memory("submissions");
+    decoder->done_count++;
+    return HAL_OK;
+}
+
+const struct replay_done *replay_decode_find_done(const struct replay_decoder *decoder,
+                                                  uint64_t submission)
+{
+    uint32_t index;
+    if (!hal_idmap_find(&decoder->done_ids, submission, &index))
+        return NULL;
+    return &decoder->done[index];
+}
+
+enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
+                                   uint64_t object, const struct trace_event *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    void *ops = plan->ops;
+    if (!hal_grow(&ops, &plan->op_capacity, plan->op_count + 1, sizeof *plan->ops))
+        return replay_decode_no_memory("operations");
+    plan->ops = ops;
+    plan->ops[plan->op_count++] =
+        (struct replay_op){.action = action, .object = (uint32_t)object, .event = event};
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, const struct trace_event *created)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint32_t index;
+    if (*id == 0)
+        return hal_fail(HAL_CORRUPT, "the new object has no id");
+    if (hal_idmap_find(&decoder->objects, *id, &index))
+        return hal_fail(HAL_CORRUPT, "object %" PRIu64 " is created a second time", *id);
+    HAL_TRY(replay_plan_object(plan, kind, created, &index));
+    plan->objects[index].id = *id;
+    if (!hal_idmap_add(&decoder->objects, *id, index, &index))
+        return replay_decode_no_memory("objects");
+    *id = index;
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, struct replay_object **out_object)
+{
+    struct replay_plan *plan = decoder->plan;
+    char name[REPLAY_NAME_BYTES];
+    uint32_t index;
+    if (!hal_idmap_find(&decoder->objects, *id, &index))
+        return hal_fail(HAL_CORRUPT, "%s %" PRIu64 " does not exist", replay_kind_name(kind), *id);
+    struct replay_object *object = &plan->objects[index];
+    if (object->kind != kind)
+        return hal_fail(HAL_CORRUPT, "%s is no %s", replay_object_name(plan, index, name),
+                        replay_kind_name(kind));
+    if (object->destroyed)
+        return hal_fail(HAL_CORRUPT, "%s was destroyed before",
+                        replay_object_name(plan, index, name));
+    *id = index;
+    *out_object = object;
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *buffer,
+                                    uint64_t offset, uint64_t size,
+                                    struct replay_object **out_buffer)
+{
+    struct replay_object *object;
+    HAL_TRY(replay_decode_use(decoder, REPLAY_BUFFER, buffer, &object));
+    const struct trace_buffer_create *created = (const void *)object->created;
+    char name[REPLAY_NAME_BYTES];
+    if (!hal_range_fits(offset, size, created->size))
+        return hal_fail(
+            HAL_CORRUPT, "%" PRIu64 " bytes from %" PRIu64 " leave %s, which has %" PRIu64, size,
+            offset, replay_object_name(decoder->plan, (uint32_t)*buffer, name), created->size);
+    *out_buffer = object;
+    return HAL_OK;
+}
+
+/* The content exists and has `size` bytes. HAL_NOT_FOUND when the file lost it. */
+enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *content,
+                                      uint64_t size)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint64_t bytes = 0;
+    uint32_t index;
+    HAL_TRY(trace_reader_content_size(plan->reader, *content, &bytes));
+    if (bytes != size)
+        return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %" PRIu64 " bytes, not %" PRIu64,
+                        *content, bytes, size);
+    if (!hal_idmap_find(&decoder->contents, *content, &index)) {
+        void *list = plan->contents;
+        if (plan->content_count >= UINT32_MAX - 1 ||
+            !hal_grow(&list, &plan->content_capacity, plan->content_count + 1,
+                      sizeof *plan->contents))
+            return replay_decode_no_memory("contents");
+        plan->contents = list;
+        index = (uint32_t)plan->content_count;
+        if (!hal_idmap_add(&decoder->contents, *content, index, &index))
+            return replay_decode_no_memory("contents");
+        plan->contents[plan->content_count++] =
+            (struct replay_content){.number = *content, .bytes = bytes};
+        plan->info.content_bytes += bytes;
+    }
+    *content = index;
+    return HAL_OK;
+}
+
+/* ---- Buffers ------------------------------------------------------------------------------- */
+
+static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
+                                            struct trace_buffer_create *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    const uint32_t memory_bits = HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE |
+                                 HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED;
+    const uint32_t usage_bits = HAL_USAGE_TRANSFER | HAL_USAGE_DISPATCH | HAL_USAGE_MAPPING;
+    uint64_t live;
+    if (event->size == 0)
+        return hal_fail(HAL_CORRUPT, "buffer %" PRIu64 " has 0 bytes", event->buffer);
+    if (event->memory & ~memory_bits || event->usage & ~usage_bits)
+        return hal_fail(HAL_CORRUPT,
+                        "buffer %" PRIu64
+                        " has memory type 0x%x and usage 0x%x, which do not exist",
+                        event->buffer, event->memory, event->usage);
+    if (!hal_add_u64(decoder->live_buffer_bytes, event->size, &live) ||
+        live > plan->memory_limit_bytes)
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer %" PRIu64 " of %" PRIu64 " bytes, beside %" PRIu64
+                        " bytes of others, is over the memory limit of %" PRIu64 " bytes",
+                        event->buffer, event->size, decoder->live_buffer_bytes,
+                        plan->memory_limit_bytes);
+    HAL_TRY(replay_decode_add(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
+    decoder->live_buffer_bytes = live;
+    if (event->size > plan->info.largest_buffer_bytes)
+        plan->info.largest_buffer_bytes = event->size;
+    if (live > plan->info.peak_buffer_bytes)
+        plan->info.peak_buffer_bytes = live;
+    return replay_decode_push(decoder, REPLAY_CREATE_BUFFER, event->buffer, &event->head);
+}
+
+static enum hal_status decode_subspan(struct replay_decoder *decoder,
+                                      struct trace_subspan_create *event)
+{
+    struct replay_object *root;
+    return replay_decode_range(decoder, &event->root, event->offset, event->size, &root);
+}
+
+static enum hal_status decode_mapping(struct replay_decoder *decoder,
+                                      struct trace_mapping_event *event)
+{
+    struct replay_object *buffer;
+    HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
+    if (event->head.kind == TRACE_BUFFER_MAP && event->mode & HAL_MAP_PERSISTENT)
+        buffer->buffer.persistent = true;
+    return HAL_OK;
+}
+
+static enum hal_status decode_host_write(struct replay_decoder *decoder,
+                                         struct trace_content_event *event)
+{
+    struct replay_object *buffer;
+    char name[REPLAY_NAME_BYTES];
+    HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
+    const bool in_file = event->flags & TRACE_FLAG_FILE && event->file;
+    if ((event->content == 0 || (event->flags & TRACE_FLAG_DIGEST && !in_file)) && event->size > 0)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "the trace does not hold the %" PRIu64
+                        " bytes that the host wrote to %s%s: it can be looked at, not replayed",
+                        event->size,
+                        replay_object_name(decoder->plan, (uint32_t)event->buffer, name),
+                        event->content ? ", only their digest (its capture wanted no more, or was "
+                                         "over its budget)"
+                                       : "");
+    if (event->size == 0)
+        return HAL_OK;
+    HAL_TRY(replay_decode_content(decoder, &event->content, trace_content_bytes(event)));
+    replay_coverage_write(&buffer->buffer.coverage, event->offset, event->size);
+    return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
+}
+
+/* Without the bytes nothing is known of the range; without those before, not which have changed. */
+static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
+                                            struct trace_mapped_change *event)
+{
+    struct trace_content_event *part = &event->part;
+    struct replay_object *buffer;
+    HAL_TRY(replay_decode_range(decoder, &part->buffer, part->offset, part->size, &buffer));
+    if (part->size == 0)
+        return HAL_OK;
+    if (part->flags & TRACE_FLAG_DIGEST || !part->content)
+        part->content = event->before = 0;
+    if (part->content)
+        HAL_TRY(replay_decode_content(decoder, &part->content, part->size));
+    if (event->before)
+        HAL_TRY(replay_decode_content(decoder, &event->before, part->size));
+    replay_coverage_use(&buffer->buffer.coverage, part->offset, part->size);
+    return replay_decode_push(decoder, REPLAY_WRITE, part->buffer, &part->head);
+}
+
+static enum hal_status decode_host_read(struct replay_decoder *decoder,
+                                        struct trace_content_event *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    struct replay_object *buffer;
+    HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
+    replay_coverage_use(&buffer->buffer.coverage, event->offset, event->size);
+    if (event->size == 0)
+        return HAL_OK;
+    if (event->content == 0) {
+        plan->info.unrecorded_reads++;
+        return HAL_OK;
+    }
+    const enum hal_status status =
+        replay_decode_content(decoder, &event->content, trace_content_bytes(event));
+    if (status == HAL_NOT_FOUND && plan->incomplete[0]) {
+        plan->info.skipped_reads++;
+        return HAL_OK;
+    }
+    HAL_TRY(status);
+    plan->info.reads++;
+    plan->info.digest_reads += (event->flags & TRACE_FLAG_DIGEST) != 0;
+    plan->info.read_bytes += event->size;
+    return replay_decode_push(decoder, REPLAY_READ, event->buffer, &event->head);
+}
+
+/* ---- Other objects ------------------------------------------------------------------------- */
+
+static enum hal_status decode_commands_create(struct replay_decoder *decoder,
+                                              struct trace_command_buffer_create *event)
+{
+    static const uint32_t known = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
+    if (event->categories & ~known)
+        return hal_fail(HAL_CORRUPT, "command buffer categories 0x%x do not exist",
+                        event->categories);
+    if (event->mode != HAL_ONE_SHOT && event->mode != HAL_REUSABLE)
+        return hal_fail(HAL_CORRUPT, "command buffer mode %u does not exist", event->mode);
+    return replay_decode_add(decoder, REPLAY_COMMANDS, &event->command_buffer, &event->head);
+}
+
+/* ---- What the trace could not hold ---- */
+
+static bool is_left_out(const struct replay_decoder *decoder, uint64_t id)
+{
+    uint32_t index;
+    return hal_idmap_find(&decoder->left_out, id, &index);
+}
+
+static enum hal_status decode_unsupported(struct replay_decoder *decoder,
+                                          const struct trace_unsupported *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint32_t index;
+    if (!plan->allow_unsupported)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "no replay can repeat a call of %s: %s (--allow-unsupported leaves such "
+                        "calls out)",
+                        trace_reader_string(plan->reader, event->call),
+                        trace_reader_string(plan->reader, event->message));
+    plan->info.unsupported_calls++;
+    if (event->object && !hal_idmap_add(&decoder->left_out, event->object, 0, &index))
+        return replay_decode_no_memory("objects that are left out");
+    return HAL_OK;
+}
+
+/* Commands around one that is left out would rest on what it had done: none of them stay. */
+static void leave_out_commands(struct replay_decoder *decoder,
+                               struct trace_command_buffer_seal *seal,
+                               const struct trace_segment *segments)
+{
+    const struct trace_segment *segment = segments;
+    bool lacks = false;
+    for (uint32_t i = 0; decoder->left_out.total && i < seal->segment_count && !lacks; i++) {
+        const struct trace_dispatch *dispatch = (const void *)segment;
+        const struct trace_dispatch_indirect *indirect = (const void *)segment;
+        lacks = (segment->kind == TRACE_DISPATCH && is_left_out(decoder, dispatch->executable)) ||
+                (segment->kind == TRACE_DISPATCH_INDIRECT &&
+                 is_left_out(decoder, indirect->executable));
+        segment = (const void *)((const uint8_t *)segment + segment->bytes);
+    }
+    if (!lacks)
+        return;
+    decoder->plan->info.left_out_commands += seal->segment_count;
+    seal->segment_count = seal->dispatch_count = 0;
+    seal->segment_bytes = 0;
+}
+
+static enum hal_status decode_seal(struct replay_decoder *decoder,
+                                   const struct replay_gathered *gathered)
+{
+    struct trace_command_buffer_seal *event = (void *)gathered->event;
+    struct replay_plan *plan = decoder->plan;
+    struct replay_object *commands;
+    char name[REPLAY_NAME_BYTES];
+    HAL_TRY(replay_decode_use(decoder, REPLAY_COMMANDS, &event->command_buffer, &commands));
+    if (commands->commands.seal)
+        return hal_fail(HAL_CORRUPT, "%s is sealed already",
+                        replay_object_name(plan, (uint32_t)event->command_buffer, name));
+    leave_out_commands(decoder, event, gathered->segments);
+    HAL_TRY(replay_decode_segments(decoder, event, gathered->segments));
+    HAL_TRY(
+        replay_decode_push(decoder, REPLAY_RECORD_COMMANDS, event->command_buffer, &event->head));
+    commands->commands.seal = event;
+    commands->commands.segments = gathered->segments;
+    plan->info.command_buffers++;
+    plan->info.commands += event->segment_count;
+    plan->info.dispatches += event->dispatch_count;
+    return HAL_OK;
+}
+
+static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
+                                               struct trace_semaphore_create *event)
+{
+    const uint64_t initial = event->initial_value;
+    if (initial == UINT64_MAX)
+        return hal_fail(HAL_CORRUPT, "the semaphore begins with a reserved value");
+    HAL_TRY(replay_decode_add(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
+    struct replay_object *object = &decoder->plan->objects[event->semaphore];
+    object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;
+    object->semaphore.comes = initial;
+    return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
+}
+
+static enum hal_status decode_event_create(struct replay_decoder *decoder,
+                                           struct trace_object_event *event)
+{
+    HAL_TRY(replay_decode_add(decoder, REPLAY_EVENT, &event->object, &event->head));
+    return replay_decode_push(decoder, REPLAY_CREATE_EVENT, event->object, &event->head);
+}
+
+static enum hal_status decode_destroy(struct replay_decoder *decoder, enum replay_kind kind,
+                                      enum replay_action action, struct trace_object_event *event)
+{
+    struct replay_object *object;
+    if (kind == REPLAY_EXECUTABLE && is_left_out(decoder, event->object))
+        return HAL_OK;
+    HAL_TRY(replay_decode_use(decoder, kind, &event->object, &object));
+    if (kind != REPLAY_COMMANDS || object->commands.seal)
+        HAL_TRY(replay_decode_push(decoder, action, event->object, &event->head));
+    object->destroyed = true;
+    if (kind == REPLAY_BUFFER) {
+        decoder->live_buffer_bytes -= ((const struct trace_buffer_create *)object->created)->size;
+        replay_coverage_finish(&object->buffer.coverage);
+    }
+    return HAL_OK;
+}
+
+/* ---- All kinds ----------------------------------------------------------------------------- */
+
+static enum hal_status decode_event(struct replay_decoder *decoder,
+                                    const struct replay_gathered *gathered)
+{
+    void *event = gathered->event;
+    const enum trace_event_kind kind = (enum trace_event_kind)gathered->event->kind;
+    if (gathered->event->status != HAL_OK && kind != TRACE_SEMAPHORE_FAIL &&
+        kind != TRACE_SEMAPHORE_WAIT && kind != TRACE_SEMAPHORE_QUERY &&
+        kind != TRACE_HOST_CALL_END) {
+        if (kind == TRACE_WAIT_IDLE && gathered->event->status == HAL_TIMEOUT)
+            decoder->plan->info.timed_out_waits++;
+        else
+            decoder->plan->info.skipped_calls++;
+        return kind == TRACE_SUBMIT && gathered->event->status == HAL_DEVICE_LOST
+                   ? replay_decode_refused(decoder, event)
+                   : HAL_OK;
+    }
+    switch (kind) {
+    case TRACE_BUFFER_CREATE: return decode_buffer_create(decoder, event);
+    case TRACE_BUFFER_DESTROY:
+        return decode_destroy(decoder, REPLAY_BUFFER, REPLAY_DESTROY_BUFFER, event);
+    case TRACE_BUFFER_MAP:
+    case TRACE_BUFFER_UNMAP:
+    case TRACE_MAPPING_FLUSH:
+    case TRACE_MAPPING_INVALIDATE: return decode_mapping(decoder, event);
+    case TRACE_HOST_WRITE: return decode_host_write(decoder, event);
+    case TRACE_HOST_READ: return decode_host_read(decoder, event);
+    case TRACE_MAPPED_CHANGE: return decode_mapped_change(decoder, event);
+    case TRACE_EXECUTABLE_CREATE: return replay_decode_executable(decoder, event);
+    case TRACE_EXECUTABLE_DESTROY:
+        return decode_destroy(decoder, REPLAY_EXECUTABLE, REPLAY_DESTROY_EXECUTABLE, event);
+    case TRACE_COMMAND_BUFFER_CREATE: return decode_commands_create(decoder, event);
+    case TRACE_COMMAND_BUFFER_SEAL: return decode_seal(decoder, gathered);
+    case TRACE_COMMAND_BUFFER_DESTROY:
+        return decode_destroy(decoder, REPLAY_COMMANDS, REPLAY_DESTROY_COMMANDS, event);
+    case TRACE_SEMAPHORE_CREATE: return decode_semaphore_create(decoder, event);
+    case TRACE_SEMAPHORE_DESTROY:
+        return decode_destroy(decoder, REPLAY_SEMAPHORE, REPLAY_DESTROY_SEMAPHORE, event);
+    case TRACE_SEMAPHORE_QUERY: return replay_decode_query(decoder, event);
+    case TRACE_SEMAPHORE_SIGNAL: return replay_decode_signal(decoder, event);
+    case TRACE_SEMAPHORE_FAIL: return replay_decode_fail(decoder, event);
+    case TRACE_SEMAPHORE_WAIT: return replay_decode_wait(decoder, event);
+    case TRACE_SUBMIT: return replay_decode_submit(decoder, event);
+    case TRACE_WAIT_IDLE: return replay_decode_wait_idle(decoder, event);
+    case TRACE_SET_LAYOUT_CREATE: return replay_decode_set_layout(decoder, event);
+    case TRACE_SET_LAYOUT_DESTROY:
+        return replay_decode_layout_destroy(decoder, REPLAY_SET_LAYOUT, event);
+    case TRACE_PIPELINE_LAYOUT_CREATE: return replay_decode_pipeline_layout(decoder, event);
+    case TRACE_PIPELINE_LAYOUT_DESTROY:
+        return replay_decode_layout_destroy(decoder, REPLAY_PIPELINE_LAYOUT, event);
+    case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
+    case TRACE_EVENT_DESTROY:
+        return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
+    case TRACE_SUBSPAN_CREATE: return decode_subspan(decoder, event);
+    case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer behind it */
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
+    case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
+    case TRACE_UNSUPPORTED: return decode_unsupported(decoder, event);
+    case TRACE_SUBMISSION_OUTPUTS: return replay_decode_written(decoder, event);
+    case TRACE_SUBMISSION_DONE:
+    case TRACE_DISPATCH_TIMES:
+    case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
+    case TRACE_FAILURE:
+    case TRACE_CHANNEL_CREATE: /* what others sent is in the trace */
+    case TRACE_CHANNEL_DESTROY:
+    case TRACE_COLLECTIVE:
+    case TRACE_SCOPE_BEGIN:
+    case TRACE_SCOPE_END:
+    case TRACE_STRING:
+    case TRACE_STACK:
+    case TRACE_MODULE:
+    case TRACE_THREAD: return HAL_OK;
+    }
+    return hal_fail(HAL_CORRUPT, "event kind %d is unknown", (int)kind);
+}
+
+enum hal_status replay_decode(struct replay_decoder *decoder,
+                              const struct replay_gathered *gathered)
+{
+    char name[REPLAY_NAME_BYTES];
+    enum hal_status status = replay_decode_losses(decoder, gathered->event);
+    if (status == HAL_OK)
+        status = decode_event(decoder, gathered);
+    return status == HAL_OK
+               ? HAL_OK
+               : hal_add_context(status, "%s", replay_event_name(gathered->event, name));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which bytes commands may read or write, as far as their arguments tell. Private to replay/. */
+#ifndef REPLAY_TOUCHES_H
+#define REPLAY_TOUCHES_H
+
+#include "format/analysis/reflection.h"
+#include "replay/plan/plan.h"
+
+struct replay_touch {
+    uint64_t buffer, begin, end; /* index of the buffer in the plan */
+};
+
+/* All zero is empty. */
+struct replay_touches {
+    struct replay_touch *list; /* after replay_touches_merge by buffer and offset, apart */
+    size_t count, capacity;
+};
+
+enum replay_touch_kind { REPLAY_READS = 1, REPLAY_WRITES = 2 };
+
+/* What kernels do with their bindings, by number of the executable in the plan; for
+ * replay_touches_add. */
+enum hal_status replay_reflect(const struct replay_plan *plan,
+                               struct trace_reflection *out_reflection) HAL_CHECKED;
+
+/* Adds what all commands of a decoded command buffer may read, write or both (`kinds`: bits). */
+enum hal_status replay_touches_add(struct replay_touches *touches,
+                                   struct trace_reflection *reflection,
+                                   const struct replay_object *commands,
+                                   uint32_t kinds) HAL_CHECKED;
+void replay_touches_merge(struct replay_touches *touches);
+
+enum hal_status replay_touches_append(struct replay_touches *touches,
+                                      struct replay_touch touch) HAL_CHECKED;
+/* Takes the bytes out; what is left of a range stays. */
+enum hal_status replay_touches_subtract(struct replay_touches *touches,
+                                        struct replay_touch touch) HAL_CHECKED;
+bool replay_touches_meet(const struct replay_touches *touches, const struct replay_touch *touch);
+void replay_touches_finish(struct replay_touches *touches);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of mapped memory of which the trace does not know whether the host or the device made
+ * them. Once the work that may have made one has ended here, each byte shows: the device made it
+ * here as well, or made another, which read-backs tell; or nothing did. Then it was a store of the
+ * host, or a kernel fails to write it here: the byte is put there, and it is *in doubt*, as is
+ * everything that commands may compute from it. What a read-back has of that is not compared. */
+#include "hal/base/mem.h"
+#include "replay/player/player.h"
+
+enum { MOST_PASSES = 64, WORD_BYTES = 4 };
+
+void replay_doubt_finish(struct replay_player *player)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    replay_touches_finish(&doubt->bytes);
+    trace_reflection_finish(&doubt->reflection);
+    free(doubt->comes);
+    free(doubt->before);
+    free(doubt->now);
+    *doubt = (struct replay_doubt){0};
+}
+
+void replay_doubt_reset(struct replay_player *player)
+{
+    player->doubt.bytes.count = 0;
+    player->doubt.unfinished = 0;
+}
+
+static enum hal_status prepare(struct replay_player *player)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    if (doubt->comes)
+        return HAL_OK;
+    doubt->comes = hal_alloc(player->plan->object_count, sizeof *doubt->comes);
+    if (!doubt->comes)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the values of semaphores");
+    return replay_reflect(player->plan, &doubt->reflection);
+}
+
+/* ---- Work that can end --------------------------------------------------------------------- */
+
+static const struct trace_submit *submission_at(const struct replay_player *player, size_t op)
+{
+    const struct replay_op *at = &player->plan->ops[op];
+    return at->action == REPLAY_SUBMIT ? (const void *)at->event : NULL;
+}
+
+/* A semaphore that is gone or has failed holds nothing up. */
+static bool is_reached(const struct replay_player *player, const struct trace_semaphore_value *at)
+{
+    struct hal_semaphore *semaphore = player->live[at->semaphore].semaphore;
+    uint64_t value;
+    return !semaphore || hal_semaphore_query(semaphore, &value) != HAL_OK || value >= at->value;
+}
+
+static bool has_ended(const struct replay_player *player, const struct trace_submit *submit)
+{
+    const struct trace_semaphore_value *signals = submit->values + submit->wait_count;
+    for (uint32_t i = 0; i < submit->signal_count; i++) {
+        if (!is_reached(player, &signals[i]))
+            return false;
+    }
+    return submit->signal_count > 0;
+}
+
+static bool can_run(const struct replay_player *player, const struct trace_submit *submit)
+{
+    for (uint32_t i = 0; i < submit->wait_count; i++) {
+        const struct trace_semaphore_value *wait = &submit->values[i];
+        if (player->doubt.comes[wait->semaphore] < wait->value && !is_reached(player, wait))
+            return false;
+    }
+    return true;
+}
+
+/* Adds what submissions that can run set; true: that was news. */
+static bool spread(struct replay_player *player, bool *out_all)
+{
+    uint64_t *comes = player->doubt.comes;
+    bool any = false;
+    *out_all = true;
+    for (size_t op = player->doubt.unfinished; op < player->op; op++) {
+        const struct trace_submit *submit = submission_at(player, op);
+        if (!submit)
+            continue;
+        if (!can_run(player, submit)) {
+            *out_all = false;
+            continue;
+        }
+        for (uint32_t i = 0; i < submit->signal_count; i++) {
+            const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+            if (comes[signal->semaphore] < signal->value) {
+                comes[signal->semaphore] = signal->value;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+static enum hal_status await_signals(struct replay_player *player,
+                                     const struct trace_submit *submit)
+{
+    for (uint32_t i = 0; i < submit->signal_count; i++) {
+        const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+        const struct hal_semaphore_value value = {player->live[signal->semaphore].semaphore,
+                                                  signal->value};
+        if (!is_reached(player, signal) &&
+            replay_await(player, HAL_WAIT_ALL, &value, 1) == HAL_TIMEOUT)
+            return HAL_TIMEOUT;
+    }
+    return HAL_OK;
+}
+
+/* Waits for all work that can end by what was done so far. What had started at this point of the
+ * recording is among it. */
+static enum hal_status finish_work(struct replay_player *player)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    const struct trace_submit *submit;
+    bool all = true, any = true;
+    while (doubt->unfinished < player->op &&
+           (!(submit = submission_at(player, doubt->unfinished)) || has_ended(player, submit)))
+        doubt->unfinished++;
+    memset(doubt->comes, 0, player->plan->object_count * sizeof *doubt->comes);
+    for (int pass = 0; any && pass < MOST_PASSES; pass++)
+        any = spread(player, &all);
+    if (all && !any) {
+        HAL_TRY(replay_await(player, HAL_WAIT_ALL, NULL, 0));
+        doubt->unfinished = player->op;
+        return HAL_OK;
+    }
+    for (size_t op = doubt->unfinished; op < player->op; op++) {
+        submit = submission_at(player, op);
+        if (submit && can_run(player, submit))
+            HAL_TRY(await_signals(player, submit));
+    }
+    return HAL_OK;
+}
+
+/* ---- Bytes in doubt ------------------------------------------------------------------------ */
+
+/* What commands of the submission may compute from bytes in doubt is in doubt. */
+static enum hal_status follow(struct replay_player *player, const struct trace_submit *submit)
+{
+    const uint64_t *commands = trace_submit_command_buffers(submit);
+    struct replay_doubt *doubt = &player->doubt;
+    enum hal_status status = HAL_OK;
+    for (uint32_t i = 0; status == HAL_OK && i < submit->command_buffer_count; i++) {
+        const struct replay_object *object = &player->plan->objects[commands[i]];
+        struct replay_touches reads = {0};
+        bool meets = false;
+        status = replay_touches_add(&reads, &doubt->reflection, object, REPLAY_READS);
+        for (size_t k = 0; status == HAL_OK && !meets && k < reads.count; k++)
+            meets = replay_touches_meet(&doubt->bytes, &reads.list[k]);
+        replay_touches_finish(&reads);
+        if (status == HAL_OK && meets) {
+            status = replay_touches_add(&doubt->bytes, &doubt->reflection, object, REPLAY_WRITES);
+            replay_touches_merge(&doubt->bytes);
+        }
+    }
+    return status;
+}
+
+static uint64_t count_bytes(const struct replay_touches *touches)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < touches->count; i++)
+        sum += touches->list[i].end - touches->list[i].begin;
+    return sum;
+}
+
+static enum hal_status doubt_everything(struct replay_player *player)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        const struct replay_object *object = &player->plan->objects[i];
+        const struct trace_buffer_create *created = (const void *)object->created;
+        if (object->kind == REPLAY_BUFFER)
+            HAL_TRY(replay_touches_append(&player->doubt.bytes,
+                                          (struct replay_touch){i, 0, created->size}));
+    }
+    replay_touches_merge(&player->doubt.bytes);
+    return HAL_OK;
+}
+
+/* Work that has not ended may read what is in doubt now. Long chains of it, of which the last comes
+ * first, are not followed to their ends. */
+static enum hal_status follow_unfinished(struct replay_player *player)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    uint64_t before = UINT64_MAX, after = 0;
+    replay_touches_merge(&doubt->bytes);
+    for (int pass = 0; pass < MOST_PASSES && after != before; pass++) {
+        before = count_bytes(&doubt->bytes);
+        for (size_t op = doubt->unfinished; op < player->op; op++) {
+            const struct trace_submit *submit = submission_at(player, op);
+            if (submit)
+                HAL_TRY(follow(player, submit));
+        }
+        after = count_bytes(&doubt->bytes);
+    }
+    return after == before ? HAL_OK : doubt_everything(player);
+}
+
+enum hal_status replay_doubt_submit(struct replay_player *player, const struct trace_submit *submit)
+{
+    return player->doubt.bytes.count ? follow(player, submit) : HAL_OK;
+}
+
+enum hal_status replay_doubt_write(struct replay_player *player,
+                                   const struct trace_content_event *event)
+{
+    if (!player->doubt.bytes.count)
+        return HAL_OK;
+    return replay_touches_subtract(
+        &player->doubt.bytes,
+        (struct replay_touch){event->buffer, event->offset, event->offset + event->size});
+}
+
+/* ---- A change ------------------------------------------------------------------------------ */
+
+static enum hal_status copy_memory(struct replay_player *player,
+                                   const struct trace_content_event *event)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    void *now = doubt->now;
+    const uint8_t *actual;
+    if (!hal_grow(&now, &doubt->now_capacity, event->size, 1))
+        return hal_fail(HAL_NO_MEMORY, "no memory for a change of %llu bytes",
+                        (unsigned long long)event->size);
+    doubt->now = now;
+    HAL_TRY(
+        replay_memory_read(player, (uint32_t)event->buffer, event->offset, event->size, &actual));
+    memcpy(doubt->now, actual, event->size);
+    return replay_memory_read_end(player);
+}
+
+/* A change, and what memory has now. */
+struct change {
+    const struct trace_content_event *event;
+    const uint8_t *before, *after, *now;
+    uint8_t fill;
+    bool certain; /* what is missing here is the host's */
+};
+
+/* What nobody had written was 0 in the recording. */
+static bool is_old(const struct change *change, uint64_t at)
+{
+    return change->now[at] == change->before[at] ||
+           (change->fill && change->now[at] == change->fill);
+}
+
+/* Of the word around `at`: the recording may have seen one that the device was yet to change again,
+ * as it has here; a byte of it may be the old one by chance. */
+static bool is_word_ahead(const struct change *change, uint64_t at)
+{
+    const uint64_t offset = change->event->offset, size = change->event->size;
+    const uint64_t word = (offset + at) / WORD_BYTES * WORD_BYTES;
+    bool any = false;
+    for (uint64_t i = 0; i < WORD_BYTES; i++) {
+        const uint64_t byte = word + i - offset; /* wraps around before the range */
+        any |= byte < size && !is_old(change, byte) && change->now[byte] != change->after[byte];
+    }
+    return any;
+}
+
+/* Up to where nothing here has made the change. */
+static uint64_t missing_end(const struct change *change, uint64_t at)
+{
+    while (at < change->event->size && change->after[at] != change->before[at] &&
+           change->after[at] != change->now[at] && is_old(change, at) && !is_word_ahead(change, at))
+        at++;
+    return at;
+}
+
+static enum hal_status put(struct replay_player *player, const struct change *change)
+{
+    const struct trace_content_event *event = change->event;
+    for (uint64_t at = 0, end; at < event->size; at = end) {
+        end = missing_end(change, at);
+        if (end == at) {
+            end++;
+            continue;
+        }
+        HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset + at,
+                                    change->after + at, end - at));
+        if (!change->certain)
+            HAL_TRY(replay_touches_append(
+                &player->doubt.bytes,
+                (struct replay_touch){event->buffer, event->offset + at, event->offset + end}));
+    }
+    return HAL_OK;
+}
+
+/* Nobody knows which of the bytes have changed. What the host stored there is not kept from kernels
+ * that count on it. */
+static enum hal_status doubt_all(struct replay_player *player,
+                                 const struct trace_content_event *event, const uint8_t *after)
+{
+    const struct replay_touch all = {event->buffer, event->offset, event->offset + event->size};
+    if (after)
+        HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset, after,
+                                    event->size));
+    HAL_TRY(replay_touches_append(&player->doubt.bytes, all));
+    return follow_unfinished(player);
+}
+
+enum hal_status replay_doubt_change(struct replay_player *player,
+                                    const struct trace_mapped_change *change)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    const struct trace_content_event *event = &change->part;
+    struct change here = {.event = event, .fill = player->fill};
+    HAL_TRY(prepare(player));
+    HAL_TRY(finish_work(player));
+    if (event->content)
+        HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
+                                    &player->content_bytes, &here.after));
+    if (!change->before)
+        return doubt_all(player, event, here.after);
+    HAL_TRY(replay_plan_content(player->plan, change->before, &doubt->before, &doubt->before_bytes,
+                                &here.before));
+    HAL_TRY(copy_memory(player, event));
+    here.now = doubt->now;
+    /* The host stored into this page; where the device left it alone here, it did so there. */
+    here.certain =
+        event->flags & TRACE_FLAG_HOST_PAGE && memcmp(here.before, here.now, event->size) == 0;
+    HAL_TRY(put(player, &here));
+    return doubt->bytes.count ? follow_unfinished(player) : HAL_OK;
+}
+
+/* ---- Read-backs ---------------------------------------------------------------------------- */
+
+enum hal_status replay_doubt_find(const struct replay_player *player,
+                                  const struct trace_content_event *event,
+                                  struct replay_touches *out_ranges)
+{
+    const struct replay_touches *bytes = &player->doubt.bytes;
+    const uint64_t begin = event->offset, end = event->offset + event->size;
+    enum hal_status status = HAL_OK;
+    *out_ranges = (struct replay_touches){0};
+    for (size_t i = 0; i < bytes->count && status == HAL_OK; i++) {
+        const struct replay_touch *touch = &bytes->list[i];
+        const uint64_t from = touch->begin > begin ? touch->begin : begin;
+        const uint64_t to = touch->end < end ? touch->end : end;
+        if (touch->buffer == event->buffer && from < to)
+            status =
+                replay_touches_append(out_ranges, (struct replay_touch){event->buffer, from, to});
+    }
+    return status;
+}
+
+bool replay_doubt_mask(const struct trace_content_event *event, const struct replay_touches *ranges,
+                       const uint8_t *expected, uint8_t *actual)
+{
+    if (event->flags & TRACE_FLAG_DIGEST)
+        return false;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const uint64_t from = ranges->list[i].begin - event->offset;
+        memcpy(actual + from, expected + from, ranges->list[i].end - ranges->list[i].begin);
+    }
+    return true;
+}
+
+static enum hal_status mask_copy(struct replay_player *player,
+                                 const struct trace_content_event *event,
+                                 const struct replay_touches *ranges, const uint8_t *expected,
+                                 const uint8_t **actual, bool *out_compare)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    void *now = doubt->now;
+    if (!hal_grow(&now, &doubt->now_capacity, event->size, 1))
+        return hal_fail(HAL_NO_MEMORY, "no memory for a read-back of %llu bytes",
+                        (unsigned long long)event->size);
+    doubt->now = now;
+    memcpy(doubt->now, *actual, event->size);
+    *actual = doubt->now;
+    *out_compare = replay_doubt_mask(event, ranges, expected, doubt->now);
+    return HAL_OK;
+}
+
+enum hal_status replay_doubt_read(struct replay_player *player,
+                                  const struct trace_content_event *event, const uint8_t *expected,
+                                  const uint8_t **actual, bool *out_compare)
+{
+    struct replay_touches ranges;
+    *out_compare = true;
+    if (!player->doubt.bytes.count)
+        return HAL_OK;
+    enum hal_status status = replay_doubt_find(player, event, &ranges);
+    if (status == HAL_OK && ranges.count) {
+        player->report->doubtful_reads++;
+        status = mask_copy(player, event, &ranges, expected, actual, out_compare);
+    }
+    replay_touches_finish(&ranges);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Players and devices that are in a sandboxed child, seen from its parent: kernels run there, and
+ * everything that is concluded from what they leave is concluded here. Private to replay/.
+ *
+ * A player of a remote device does all that others do, by the same functions. Nothing that the
+ * child says is believed that this process can know: which read-backs there are, in which order,
+ * how many bytes each has, and whether these are the recorded ones. Its word alone are times (which
+ * are cut to what has passed here), facts of the device, how waits and semaphores ended, and the
+ * messages of failures. */
+#ifndef REPLAY_REMOTE_H
+#define REPLAY_REMOTE_H
+
+#include "replay/player/player.h"
+#include "replay/sandbox/jail.h"
+
+struct replay_remote {
+    struct replay_jail *jail;
+    uint32_t number; /* of the device, less than REPLAY_MOST_DEVICES */
+    struct hal_device_info info;
+};
+
+enum { REPLAY_MOST_DEVICES = 2 };
+
+/* Opens a device in the child as remote->number. */
+enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri) HAL_CHECKED;
+
+/* As replay_player_compile. */
+enum hal_status replay_remote_compile(struct replay_remote *remote, struct replay_plan *plan,
+                                      const struct replay_options *options) HAL_CHECKED;
+
+/* From here on, the child starts no process and changes no file, but in its folder if it is to
+ * `stay`. */
+enum hal_status replay_remote_lock(struct replay_jail *jail, bool stay) HAL_CHECKED;
+
+/* As hal_device_profiling_begin and _end; the options are older than the child. */
+enum hal_status replay_remote_record(struct replay_remote *remote,
+                                     const struct hal_profiling_options *options) HAL_CHECKED;
+enum hal_status replay_remote_end_record(struct replay_remote *remote) HAL_CHECKED;
+
+/* ---- What the player's functions do when player->remote is set ---- */
+
+enum hal_status replay_remote_create(struct replay_player *player) HAL_CHECKED;
+enum hal_status replay_remote_run(struct replay_player *player) HAL_CHECKED;
+enum hal_status replay_remote_until(struct replay_player *player, size_t op) HAL_CHECKED;
+enum hal_status replay_remote_end(struct replay_player *player, enum hal_status status,
+                                  bool whole) HAL_CHECKED;
+enum hal_status replay_remote_read(struct replay_player *player, uint32_t object, uint64_t offset,
+                                   uint64_t bytes, const uint8_t **out_data) HAL_CHECKED;
+enum hal_status replay_remote_write(struct replay_player *player, uint32_t object, uint64_t offset,
+                                    const uint8_t *data, uint64_t bytes) HAL_CHECKED;
+enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_t object,
+                                           int64_t *out_ns) HAL_CHECKED;
+void replay_remote_destroy(struct replay_player *player);
+
+/* ---- The child, serve.c ---- */
+
+/* Does what it is asked until nobody asks any more. Returns the exit status. */
+int replay_serve(void *unused, struct replay_inside *inside);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits under a watchdog, which names what hangs. */
+#include "replay/player/player.h"
+#include "replay/sandbox/channel.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+
+#include <inttypes.h>
+
+enum {
+    MS = 1000 * 1000,
+    MOST_SECOND_LOOK_MS = 10 * 1000,
+    FIRST_LOOK_MS = 100, /* waits this long are not looked at by the watchdog */
+};
+
+/* A number that changes whenever a semaphore moves, or a dispatch that is marked ends. */
+static uint64_t measure_progress(const struct replay_player *player)
+{
+    uint64_t sum = replay_marks_progress(player->marks);
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        uint64_t value = UINT64_MAX;
+        if (!replay_is_live(player, i, REPLAY_SEMAPHORE))
+            continue;
+        if (hal_semaphore_query(player->live[i].semaphore, &value) != HAL_OK)
+            value = UINT64_MAX;
+        sum += value;
+    }
+    return sum;
+}
+
+static bool is_reached(struct hal_semaphore *semaphore, uint64_t wanted, uint64_t *out_value)
+{
+    return hal_semaphore_query(semaphore, out_value) != HAL_OK || *out_value >= wanted;
+}
+
+/* The first submission handed in by now that should have set `semaphore` (NULL: any) to `wanted`,
+ * or any value of its own, and has not. */
+static const struct trace_submit *find_unfinished(const struct replay_player *player,
+                                                  const struct hal_semaphore *semaphore,
+                                                  uint64_t wanted, uint32_t *out_object)
+{
+    for (size_t op = 0; op < player->op; op++) {
+        const struct trace_submit *submit = (const void *)player->plan->ops[op].event;
+        if (player->plan->ops[op].action != REPLAY_SUBMIT)
+            continue;
+        for (uint32_t i = 0; i < submit->signal_count; i++) {
+            const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+            struct hal_semaphore *live = player->live[signal->semaphore].semaphore;
+            uint64_t value;
+            *out_object = (uint32_t)signal->semaphore;
+            if (live && (!semaphore || (live == semaphore && signal->value >= wanted)) &&
+                !is_reached(live, signal->value, &value))
+                return submit;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t find_object(const struct replay_player *player, const struct hal_semaphore *wanted)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        if (player->plan->objects[i].kind == REPLAY_SEMAPHORE &&
+            player->live[i].semaphore == wanted)
+            return i;
+    }
+    return 0;
+}
+
+/* Adds to the message what is known about the submission that hangs. */
+static enum hal_status blame(const struct replay_player *player, const struct trace_submit *submit)
+{
+    char dispatch[REPLAY_NAME_BYTES];
+    player->report->hung = true;
+    player->report->hung_submission = submit->submission;
+    replay_marks_describe(player, dispatch);
+    return dispatch[0] ? hal_fail(HAL_TIMEOUT, "%s; %s", hal_message(), dispatch) : HAL_TIMEOUT;
+}
+
+static enum hal_status describe_hang(const struct replay_player *player,
+                                     const struct hal_semaphore_value *values, size_t count)
+{
+    const double seconds = (double)player->timeout_ns / 1e9;
+    const struct replay_plan *plan = player->plan;
+    char name[REPLAY_NAME_BYTES];
+    uint32_t object;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        if (is_reached(values[i].semaphore, values[i].value, &value))
+            continue;
+        object = find_object(player, values[i].semaphore);
+        if (!object)
+            return hal_fail(HAL_TIMEOUT,
+                            "a copy to or from a private buffer does not end (--timeout of %g s)",
+                            seconds);
+        const struct trace_submit *submit =
+            find_unfinished(player, values[i].semaphore, values[i].value, &object);
+        hal_fail(HAL_TIMEOUT,
+                 "nothing has moved for %g s (--timeout): %s is at %" PRIu64
+                 " and should reach %" PRIu64,
+                 seconds, replay_object_name(plan, object, name), value, values[i].value);
+        if (!submit)
+            return HAL_TIMEOUT;
+        hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends", hal_message(),
+                 submit->submission);
+        return blame(player, submit);
+    }
+    const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
+    if (submit) {
+        hal_fail(HAL_TIMEOUT,
+                 "nothing has moved for %g s (--timeout): submission #s%" PRIu64
+                 " does not end, so %s stays behind",
+                 seconds, submit->submission, replay_object_name(plan, object, name));
+        return blame(player, submit);
+    }
+    return hal_fail(HAL_TIMEOUT,
+                    "nothing has moved for %g s (--timeout), and the device is not idle", seconds);
+}
+
+/* `values` NULL: until the device is idle. */
+static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mode mode,
+                                 const struct hal_semaphore_value *values, size_t count,
+                                 int64_t timeout_ns)
+{
+    return values ? hal_semaphores_wait(player->device, mode, values, count, timeout_ns)
+                  : hal_device_wait_idle(player->device, timeout_ns);
+}
+
+/* A second look at what was seen to hang need not wait for all of the limit once more. */
+static int64_t limit_ns(const struct replay_player *player)
+{
+    const int64_t most_ns = (int64_t)MOST_SECOND_LOOK_MS * MS, part_ns = player->timeout_ns / 4;
+    if (!replay_marks_has_begun(player->marks))
+        return player->timeout_ns;
+    return part_ns < most_ns ? part_ns : most_ns;
+}
+
+enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
+                             const struct hal_semaphore_value *values, size_t count)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    const int64_t first_ns = (int64_t)FIRST_LOOK_MS * MS;
+    enum hal_status status = wait_once(
+        player, mode, values, count, first_ns < player->timeout_ns ? first_ns : player->timeout_ns);
+    uint64_t progress = status == HAL_TIMEOUT ? measure_progress(player) : 0;
+    while (status == HAL_TIMEOUT) {
+        status = wait_once(player, mode, values, count, limit_ns(player));
+        if (status != HAL_TIMEOUT)
+            break;
+        const uint64_t now = measure_progress(player);
+        if (now == progress) {
+            status = describe_hang(player, values, count);
+            break;
+        }
+        progress = now;
+        if (player->channel)
+            replay_channel_alive(player->channel, hal_clock_ns());
+    }
+    const int64_t end_ns = hal_clock_ns();
+    player->report->wait_ns += end_ns - begin_ns;
+    if (player->channel)
+        replay_channel_alive(player->channel, end_ns);
+    return status;
+}
+
+enum hal_status replay_play_wait(struct replay_player *player,
+                                 const struct trace_semaphore_wait *event)
+{
+    for (uint32_t i = 0; i < event->value_count; i++)
+        player->values[i] = (struct hal_semaphore_value){
+            player->live[event->values[i].semaphore].semaphore, event->values[i].value};
+    const enum hal_status expected = (enum hal_status)event->head.status;
+    const enum hal_status status =
+        replay_await(player, (enum hal_wait_mode)event->mode, player->values, event->value_count);
+    char name[REPLAY_NAME_BYTES];
+    if (status == expected || status == HAL_TIMEOUT || expected == HAL_OK)
+        return status == expected ? HAL_OK : status;
+    if (expected == HAL_DEVICE_LOST && status == HAL_OK) {
+        player->report->unmet_losses++;
+        return HAL_OK;
+    }
+    replay_verify_outcome(player->report, "%s returned '%s' when it was recorded, and '%s' now%s%s",
+                          replay_event_name(&event->head, name), hal_status_name(expected),
+                          hal_status_name(status), status == HAL_OK ? "" : ": ",
+                          status == HAL_OK ? "" : hal_message());
+    return HAL_OK;
+}

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/sandbox/jail.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "hal/base/text.h"
+#include "hal/hal.h"
+#include "replay/sandbox/account.h"
+#include "replay/sandbox/jail_kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+enum {
+    PROGRAMS_BYTES = 8 * PATH_MAX,
+    LOOK_MS = 50,
+    MOST_SAID = 1 << 16,
+    MOST_DESCRIPTORS = 1 << 16
+};
+
+struct replay_jail {
+    struct replay_jail_desc desc;
+    char scratch[PATH_MAX]; /* the child's */
+    char results[PATH_MAX]; /* ours: what we write before it is known to be wanted */
+    char paths[REPLAY_MOST_OUTPUTS][PATH_MAX];
+    struct replay_kept kept; /* what is compiled, from one replay to the next */
+    bool keeps;
+    char *programs;
+    _Atomic uint32_t *refused_call;
+    pid_t child; /* 0: none */
+    bool limits_silence, is_prepared;
+    FILE *said; /* what the child prints */
+    struct replay_channel channel;
+    struct replay_account account;
+    int64_t next_look_ns, heard_ns;
+    char missing[REPLAY_MISSING_BYTES];
+};
+
+/* What the child says first. */
+struct greeting {
+    uint32_t status;
+    char missing[REPLAY_MISSING_BYTES];
+    char message[HAL_MESSAGE_BYTES];
+};
+
+/* ---- Inside -------------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void close_range_of(int first, int last)
+{
+#if defined(__linux__)
+    if (first > last || syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0u) == 0)
+        return;
+#endif
+    for (int file = first; file <= last && file < MOST_DESCRIPTORS; file++)
+        close(file);
+}
+
+/* Whatever this process has inherited is none of the child's business. */
+static void close_others(const struct replay_jail *jail)
+{
+    int keep[64];
+    size_t count = 0;
+    keep[count++] = jail->channel.from;
+    keep[count++] = jail->channel.to;
+    for (size_t i = 0; i < jail->desc.file_count && count < sizeof keep / sizeof *keep; i++)
+        keep[count++] = jail->desc.files[i];
+    qsort(keep, count, sizeof *keep, compare_numbers);
+    int first = STDERR_FILENO + 1;
+    for (size_t i = 0; i < count; i++) {
+        close_range_of(first, keep[i] - 1);
+        first = keep[i] >= first ? keep[i] + 1 : first;
+    }
+    close_range_of(first, INT_MAX);
+}
+
+/* No file may be larger than all together; memory that is shared is a file, too. */
+static void limit_files(const struct replay_jail *jail)
+{
+    struct rlimit old;
+    const uint64_t memory_bytes =
+        jail->desc.memory_bytes ? jail->desc.memory_bytes : hal_memory_total_bytes();
+    const uint64_t disk_bytes = jail->account.most_disk_bytes;
+    const rlim_t most = (rlim_t)(memory_bytes > disk_bytes ? memory_bytes : disk_bytes);
+    if (getrlimit(RLIMIT_FSIZE, &old) == 0 && most < old.rlim_max)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, most});
+}
+
+static void reset_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    sigset_t none;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void be_inside(struct replay_jail *jail)
+{
+    const struct replay_jail_desc *desc = &jail->desc;
+    const struct replay_walls walls = {.trace = desc->trace,
+                                       .given = desc->given,
+                                       .given_count = desc->given_count,
+                                       .scratch = jail->scratch,
+                                       .kept = jail->keeps ? jail->kept.path : NULL,
+                                       .programs = jail->programs,
+                                       .memory_bytes = desc->memory_bytes};
+    static struct greeting greeting;
+    struct replay_inside inside = {.channel = &jail->channel, .refused_call = jail->refused_call};
+    int exit_status = EXIT_FAILURE;
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    setpgid(0, 0);
+    if (dup2(fileno(jail->said), STDOUT_FILENO) < 0 || dup2(fileno(jail->said), STDERR_FILENO) < 0)
+        _exit(EXIT_FAILURE);
+    close_others(jail);
+    reset_signals();
+    limit_files(jail);
+    setenv("HAL_CACHE_SCRATCH", jail->keeps ? jail->kept.path : jail->scratch, 1);
+    setenv("TMPDIR", jail->scratch, 1);
+    const enum hal_status status = replay_walls_enter(&walls, inside.missing);
+    greeting.status = (uint32_t)status;
+    snprintf(greeting.missing, sizeof greeting.missing, "%s", inside.missing);
+    snprintf(greeting.message, sizeof greeting.message, "%s", status ? hal_message() : "");
+    if (replay_channel_send(&jail->channel, &greeting, sizeof greeting, NULL, 0) == HAL_OK &&
+        replay_channel_flush(&jail->channel) == HAL_OK && status == HAL_OK)
+        exit_status = desc->inside(desc->user, &inside);
+    fflush(NULL);
+    _exit(exit_status); /* what would run at exit belongs to the parent */
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+static void close_one(int *descriptor)
+{
+    if (*descriptor >= 0)
+        close(*descriptor);
+    *descriptor = -1;
+}
+
+/* Returns how it ended: as of waitpid. */
+static int end_child(struct replay_jail *jail, bool by_force)
+{
+    int state = 0;
+    if (!jail->child)
+        return 0;
+    if (by_force) {
+        kill(-jail->child, SIGKILL);
+        kill(jail->child, SIGKILL);
+    }
+    while (waitpid(jail->child, &state, 0) < 0 && errno == EINTR)
+        ;
+    kill(-jail->child, SIGKILL);
+    replay_account_kill();
+    jail->child = 0;
+    close_one(&jail->channel.from);
+    close_one(&jail->channel.to);
+    replay_channel_finish(&jail->channel);
+    return state;
+}
+
+void replay_jail_stop(struct replay_jail *jail)
+{
+    (void)end_child(jail, true);
+}
+
+static enum hal_status explain_end(int state)
+{
+    if (WIFSIGNALED(state))
+        return hal_fail(HAL_FAILED, "the replay was ended by signal %d (%s)", WTERMSIG(state),
+                        strsignal(WTERMSIG(state)));
+    return hal_fail(HAL_FAILED,
+                    "the sandboxed process ended in the middle of the replay, with exit status %d",
+                    WEXITSTATUS(state));
+}
+
+static bool has_ended(const struct replay_jail *jail)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)jail->child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid == jail->child;
+}
+
+/* Who closes its end of the channel is about to end, as a rule. */
+static enum hal_status explain_silence(struct replay_jail *jail)
+{
+    enum { LOOKS = 50, APART_MS = 10 };
+    for (int i = 0; i < LOOKS && !has_ended(jail); i++)
+        poll(NULL, 0, APART_MS);
+    return explain_end(end_child(jail, true));
+}
+
+/* ---- Watching ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t ended_by;
+
+static void note_signal(int number)
+{
+    ended_by = number;
+}
+
+static enum hal_status check(struct replay_jail *jail)
+{
+    const int64_t now_ns = hal_clock_ns();
+    bool has_helpers = false;
+    if (ended_by)
+        return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
+                        strsignal((int)ended_by));
+    if (now_ns >= jail->desc.deadline_ns)
+        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s (--time-limit)",
+                        (double)jail->desc.time_ns / 1e9);
+    if (now_ns >= jail->next_look_ns) {
+        jail->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
+        HAL_TRY(replay_account_check(&jail->account, &has_helpers));
+    }
+    if (has_helpers || !jail->limits_silence) /* who compiles may take as long as that takes */
+        jail->heard_ns = now_ns;
+    const int64_t spare_ns =
+        INT64_C(3000000000); /* it finds out by itself, as a rule, and says what */
+    if (jail->desc.patience_ns && now_ns - jail->heard_ns - spare_ns > jail->desc.patience_ns)
+        return hal_fail(
+            HAL_TIMEOUT,
+            "nothing has moved for %g s (--timeout), and the sandboxed process does not answer",
+            (double)jail->desc.patience_ns / 1e9);
+    return HAL_OK;
+}
+
+static enum hal_status watch(void *user, int descriptor, short events)
+{
+    struct replay_jail *jail = user;
+    if (!jail->child)
+        return hal_fail(HAL_FAILED, "the sandboxed process has ended");
+    for (;;) {
+        struct pollfd end = {.fd = descriptor, .events = events};
+        const int64_t left_ms = (jail->desc.deadline_ns - hal_clock_ns()) / 1000000 + 1;
+        const int ready =
+            poll(&end, 1, left_ms < LOOK_MS ? (left_ms > 0 ? (int)left_ms : 0) : LOOK_MS);
+        if (ready > 0) {
+            jail->heard_ns = hal_clock_ns();
+            if (!(end.revents & events) || (events & POLLOUT && end.revents & POLLERR))
+                return explain_silence(jail);
+        }
+        const enum hal_status status =
+            ready > 0 && hal_clock_ns() < jail->next_look_ns && !ended_by ? HAL_OK : check(jail);
+        if (status != HAL_OK) {
+            (void)end_child(jail, true);
+            return status;
+        }
+        if (ready > 0)
+            return HAL_OK;
+    }
+}
+
+/* ---- Results that are files ---------------------------------------------------------------- */
+
+static bool copy_bytes(int from, int to)
+{
+    static char buffer[65536];
+    for (;;) {
+        const ssize_t got = read(from, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        for (ssize_t done = 0; done < got;) {
+            const ssize_t put = write(to, buffer + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                return false;
+            done += put > 0 ? put : 0;
+        }
+    }
+}
+
+static enum hal_status open_beside(const char *target, char out_path[PATH_MAX], int *out_file)
+{
+    if (snprintf(out_path, PATH_MAX, "%s.XXXXXX", target) >= PATH_MAX)
+        return hal_fail(HAL_INVALID, "the path '%s' is too long", target);
+    *out_file = mkstemp(out_path);
+    return *out_file >= 0 ? HAL_OK
+                          : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(errno));
+}
+
+/* Nothing of an unfinished copy is seen under the name. */
+static enum hal_status copy_file(int from, const char *target)
+{
+    char path[PATH_MAX];
+    int to;
+    const mode_t mask = umask(0);
+    umask(mask);
+    HAL_TRY(open_beside(target, path, &to));
+    bool good = copy_bytes(from, to) && fchmod(to, 0666 & ~mask) == 0;
+    good = close(to) == 0 && good;
+    good = good && rename(path, target) == 0;
+    const int error = errno;
+    if (!good)
+        remove(path);
+    return good ? HAL_OK : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(error));
+}
+
+/* Before anything takes long. */
+static enum hal_status check_outputs(const struct replay_jail *jail)
+{
+    for (size_t i = 0; i < jail->desc.output_count; i++) {
+        char path[PATH_MAX];
+        int file;
+        HAL_TRY(open_beside(jail->desc.outputs[i], path, &file));
+        close(file);
+        remove(path);
+    }
+    return HAL_OK;
+}
+
+/* A file that is mostly holes would fill the disk with zeros: nobody who writes results makes one.
+ */
+static bool is_honest(const struct stat *facts)
+{
+    const int64_t free_bytes = (int64_t)64 << 20;
+    return S_ISREG(facts->st_mode) &&
+           (facts->st_size <= free_bytes || facts->st_size / 64 <= (int64_t)facts->st_blocks * 512);
+}
+
+/* The inside may have put anything there. */
+static enum hal_status bring_out(const struct replay_jail *jail, size_t index)
+{
+    struct stat facts;
+    const int from = open(jail->paths[index], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (from < 0)
+        return HAL_OK; /* it made none */
+    enum hal_status status = HAL_OK;
+    const bool known = fstat(from, &facts) == 0;
+    if (known && S_ISREG(facts.st_mode) && facts.st_size == 0)
+        ; /* opened, and never written: it made none */
+    else if (known && is_honest(&facts))
+        status = copy_file(from, jail->desc.outputs[index]);
+    else
+        status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
+                          jail->desc.outputs[index]);
+    close(from);
+    return status;
+}
+
+enum hal_status replay_jail_keep_outputs(struct replay_jail *jail)
+{
+    for (size_t i = 0; i < jail->desc.output_count; i++)
+        HAL_TRY(bring_out(jail, i));
+    return HAL_OK;
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------- */
+
+static enum hal_status make_folder(const char *what, char out_path[PATH_MAX])
+{
+    const char *const parent = getenv("TMPDIR");
+    if (snprintf(out_path, PATH_MAX, "%s/hal-replay-XXXXXX",
+                 parent && parent[0] ? parent : "/tmp") < PATH_MAX &&
+        mkdtemp(out_path))
+        return HAL_OK;
+    out_path[0] = '\0';
+    return hal_fail(HAL_IO, "no folder for what a replay %s: %s", what, strerror(errno));
+}
+
+/* And SIGPIPE, which is an error of who writes. */
+static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+enum { WATCHED = sizeof watched_signals / sizeof *watched_signals };
+static struct sigaction actions_before[WATCHED];
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    ended_by = 0;
+    for (size_t i = 0; i < WATCHED; i++) {
+        action.sa_handler = watched_signals[i] == SIGPIPE ? SIG_IGN : note_signal;
+        sigaction(watched_signals[i], NULL, &actions_before[i]);
+        if (actions_before[i].sa_handler != SIG_IGN) /* as of nohup */
+            sigaction(watched_signals[i], &action, NULL);
+    }
+}
+
+/* Without a compiler nothing may be started; a trace without kernels needs none. */
+static enum hal_status prepare(struct replay_jail *jail)
+{
+    const struct replay_jail_desc *desc = &jail->desc;
+    catch_signals();
+    replay_account_leave_children();
+    jail->is_prepared = true;
+    jail->programs = hal_alloc(1, PROGRAMS_BYTES);
+    void *const shared = mmap(NULL, sizeof *jail->refused_call, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    jail->refused_call = shared == MAP_FAILED ? NULL : shared;
+    if (!jail->programs || !jail->refused_call)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
+    if (hal_kernel_programs(jail->programs, PROGRAMS_BYTES) != HAL_OK)
+        jail->programs[0] = '\0';
+    HAL_TRY(make_folder("compiles", jail->scratch));
+    if (desc->output_count)
+        HAL_TRY(make_folder("writes", jail->results));
+    for (size_t i = 0; i < desc->output_count; i++)
+        snprintf(jail->paths[i], PATH_MAX, "%.4000s/output-%zu",
+                 desc->child_outputs & 1u << i ? jail->scratch : jail->results, i);
+    jail->said = tmpfile();
+    if (!jail->said)
+        return hal_fail(HAL_IO, "no file for what a replay prints: %s", strerror(errno));
+    jail->keeps = replay_kept_open(desc->trace, &jail->kept);
+#if defined(__linux__)
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    return HAL_OK;
+}
+
+enum hal_status replay_jail_open(const struct replay_jail_desc *desc, struct replay_jail **out_jail)
+{
+    struct replay_jail *jail = hal_alloc(1, sizeof *jail);
+    if (!jail)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
+    jail->desc = *desc;
+    jail->channel.from = jail->channel.to = -1;
+    const enum hal_status status = check_outputs(jail);
+    if (status != HAL_OK) {
+        replay_jail_close(jail);
+        return status;
+    }
+    *out_jail = jail;
+    return HAL_OK;
+}
+
+/* A large read-back is in flight in pieces as large as they may be. */
+static void widen(int pipe_end)
+{
+#if defined(F_SETPIPE_SZ)
+    (void)fcntl(pipe_end, F_SETPIPE_SZ, 1 << 20);
+#else
+    (void)pipe_end;
+#endif
+}
+
+static enum hal_status fork_child(struct replay_jail *jail)
+{
+    int asks[2] = {-1, -1}, answers[2] = {-1, -1};
+    const bool good = hal_pipe(asks) && hal_pipe(answers);
+    if (good)
+        widen(answers[1]);
+    fflush(NULL);
+    const pid_t child = good ? fork() : -1;
+    const int error = errno;
+    jail->channel = (struct replay_channel){.from = asks[0], .to = answers[1]};
+    if (child == 0)
+        be_inside(jail);
+    jail->channel =
+        (struct replay_channel){.from = answers[0], .to = asks[1], .wait = watch, .user = jail};
+    close_one(&asks[0]);
+    close_one(&answers[1]);
+    if (child < 0) {
+        close_one(&jail->channel.from);
+        close_one(&jail->channel.to);
+        return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(error));
+    }
+    /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
+     * into the other, as /proc opens a pipe's ends again. */
+    fcntl(jail->channel.to, F_SETFL, O_NONBLOCK);
+    fcntl(jail->channel.from, F_SETFL, O_NONBLOCK);
+    jail->child = child;
+    return HAL_OK;
+}
+
+enum hal_status replay_jail_start(struct replay_jail *jail)
+{
+    static struct greeting greeting;
+    if (!jail->is_prepared)
+        HAL_TRY(prepare(jail));
+    replay_account_init(&jail->account, jail->desc.memory_bytes, replay_account_own_bytes());
+    jail->account.most_disk_bytes += jail->desc.output_bytes;
+    jail->account.folders[0] = jail->scratch;
+    jail->account.folders[1] = jail->keeps ? jail->kept.path : NULL;
+    jail->account.printed = fileno(jail->said);
+    jail->limits_silence = false;
+    HAL_TRY(fork_child(jail));
+    HAL_TRY(replay_channel_receive(&jail->channel, &greeting, sizeof greeting));
+    greeting.message[sizeof greeting.message - 1] = '\0';
+    snprintf(jail->missing, sizeof jail->missing, "%.*s", (int)sizeof greeting.missing - 1,
+             greeting.missing);
+    if (greeting.status == HAL_OK)
+        return HAL_OK;
+    replay_jail_stop(jail);
+    return hal_fail(HAL_UNSUPPORTED, "%s", greeting.message);
+}
+
+void replay_jail_share(struct replay_jail *jail, size_t file_count, uint64_t output_bytes)
+{
+    jail->desc.file_count = file_count;
+    jail->desc.output_bytes = output_bytes;
+}
+
+struct replay_channel *replay_jail_channel(struct replay_jail *jail)
+{
+    return &jail->channel;
+}
+
+const char *replay_jail_missing(const struct replay_jail *jail)
+{
+    return jail->missing;
+}
+
+const char *replay_jail_output(const struct replay_jail *jail, size_t index)
+{
+    return jail->paths[index];
+}
+
+const char *replay_jail_refused(const struct replay_jail *jail, char out_name[REPLAY_CALL_BYTES])
+{
+    const uint32_t call = jail->refused_call ? atomic_load(jail->refused_call) : 0;
+    return call ? replay_walls_call(call - 1, out_name) : NULL;
+}
+
+bool replay_jail_is_alive(const struct replay_jail *jail)
+{
+    return jail->child != 0;
+}
+
+void replay_jail_limit_silence(struct replay_jail *jail, bool limit)
+{
+    jail->limits_silence = limit;
+    jail->heard_ns = hal_clock_ns();
+}
+
+int replay_jail_interrupted(const struct replay_jail *jail)
+{
+    (void)jail;
+    return (int)ended_by;
+}
+
+enum hal_status replay_jail_wait(struct replay_jail *jail, int *out_exit)
+{
+    int state;
+    while (!has_ended(jail)) {
+        const enum hal_status status = check(jail);
+        if (status != HAL_OK) {
+            replay_jail_stop(jail);
+            return status;
+        }
+        poll(NULL, 0, 1);
+    }
+    state = end_child(jail, false);
+    *out_exit = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+    return WIFEXITED(state) ? HAL_OK : explain_end(state);
+}
+
+/* It may have printed anything: only the beginning is shown, and nothing that commands a terminal.
+ */
+static void show_said(FILE *said)
+{
+    static char text[MOST_SAID + 1];
+    if (!said)
+        return;
+    rewind(said);
+    const size_t bytes = fread(text, 1, MOST_SAID, said);
+    fclose(said);
+    text[bytes] = '\0';
+    hal_text_clean(text, bytes, true);
+    if (bytes)
+        fprintf(stderr, "hal-replay: the sandboxed process printed:\n%s%s", text,
+                text[bytes - 1] == '\n' ? "" : "\n");
+}
+
+void replay_jail_close(struct replay_jail *jail)
+{
+    if (!jail)
+        return;
+    replay_jail_stop(jail);
+    show_said(jail->said);
+    if (jail->scratch[0])
+        replay_remove_folder(jail->scratch);
+    if (jail->results[0])
+        replay_remove_folder(jail->results);
+    if (jail->keeps)
+        replay_kept_close(&jail->kept);
+    for (size_t i = 0; i < WATCHED && jail->is_prepared; i++)
+        sigaction(watched_signals[i], &actions_before[i], NULL);
+    if (jail->refused_call)
+        munmap(jail->refused_call, sizeof *jail->refused_call);
+    free(jail->programs);
+    free(jail);
+}

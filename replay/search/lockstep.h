@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two players of one serial plan side by side: behind every step, all that it may have written is
+ * compared. Private to replay/. */
+#ifndef REPLAY_LOCKSTEP_H
+#define REPLAY_LOCKSTEP_H
+
+#include "replay/plan/touches.h"
+#include "replay/player/player.h"
+#include "replay/variant/serial.h"
+
+/* Bytes of a range, copied. */
+struct replay_bytes {
+    struct replay_touch range;
+    uint8_t *data;
+};
+
+struct replay_bytes_list {
+    struct replay_bytes *list;
+    size_t count;
+};
+
+enum { REPLAY_MOST_PLACES = 16 };
+
+/* A range in which the two are not the same. */
+struct replay_place {
+    struct replay_touch range;   /* that the step may have written */
+    struct replay_errors errors; /* offsets count from where `errors_at` says, in the buffer */
+    uint64_t errors_at;
+    uint64_t sample_offset; /* in the buffer */
+    uint32_t sample_bytes;
+    uint8_t expected[REPLAY_SAMPLE_BYTES], actual[REPLAY_SAMPLE_BYTES];
+};
+
+struct replay_divergence {
+    bool found;
+    size_t step;
+    struct replay_place places[REPLAY_MOST_PLACES];
+    size_t place_count;
+    uint64_t compared_bytes;
+};
+
+struct replay_lockstep {
+    const struct replay_serial *serial;
+    struct replay_player *candidate, *reference; /* of the serial plan */
+    struct trace_reflection *reflection;
+    /* Bytes of which both have their own fill were written by nobody, and do not differ. */
+    bool ignore_unwritten;
+    uint8_t *masked; /* room for that; the caller's to free, as is what is kept */
+    /* Of split submissions: what each step finds in the candidate, and what the reference makes of
+     * it. */
+    bool keep;
+    struct replay_report report, reference_report;
+    struct replay_bytes_list inputs, outputs; /* of the last step, if kept; the caller's to free */
+};
+
+/* Runs until the first step behind which they differ, or to the end, and ends both runs. */
+enum hal_status replay_lockstep_run(struct replay_lockstep *lockstep,
+                                    struct replay_divergence *out_divergence) HAL_CHECKED;
+
+void replay_bytes_finish(struct replay_bytes_list *bytes);
+
+/* Copies what a player's buffers hold in the ranges. */
+enum hal_status replay_bytes_take(struct replay_player *player, const struct replay_touches *ranges,
+                                  struct replay_bytes_list *out_bytes) HAL_CHECKED;
+
+/* What the step may do, by kind (touches.h); merged. */
+enum hal_status replay_step_touches(const struct replay_serial *serial,
+                                    struct trace_reflection *reflection,
+                                    const struct replay_step *step, uint32_t kinds,
+                                    struct replay_touches *out_touches) HAL_CHECKED;
+
+#endif

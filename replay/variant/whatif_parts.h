@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of replay_plan_what_if: those that change a derived plan in place, and the judge of what
+ * came out. Private to replay/. */
+#ifndef REPLAY_WHATIF_PARTS_H
+#define REPLAY_WHATIF_PARTS_H
+
+#include "replay/plan/plan.h"
+#include "replay/variant/whatif.h"
+
+/* The command buffers of every submission become one, recorded just before it. */
+enum hal_status replay_what_if_merge(struct replay_plan *variant) HAL_CHECKED;
+
+/* Submissions go to the first `queues` queues in turn; the semaphores alone order them. */
+enum hal_status replay_what_if_queues(struct replay_plan *variant, uint32_t queues) HAL_CHECKED;
+
+/* `places`: of each submission of `plan`, which of the variant's it became or is part of. */
+enum hal_status replay_what_if_judge(const struct replay_plan *plan,
+                                     const struct replay_plan *variant, const uint32_t *places,
+                                     struct replay_what_if_hazards *out_hazards) HAL_CHECKED;
+
+#endif
