@@ -2,6 +2,7 @@
 /* Prints what a search has found. */
 #include "hal/base/text.h"
 #include "replay/cli/fields.h"
+#include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
 

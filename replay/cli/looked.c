@@ -3,6 +3,7 @@
 #include "hal/base/text.h"
 #include "replay/cli/fields.h"
 #include "replay/cli/options.h"
+#include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
 /* Prints what was measured. */
 #include "hal/base/text.h"
 #include "replay/cli/fields.h"
-#include "replay/search/measure.h"
+#include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints for people. Numbers are printed without the locale's help. */
+#include "replay/cli/report.h"
 #include "hal/base/text.h"
-#include "replay/search/look.h"
-#include "replay/search/measure.h"
+#include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -444,4 +444,9 @@ bool replay_print_target(FILE *file, const struct replay_summary *summary)
 bool replay_print_text(FILE *file, const struct replay_summary *summary)
 {
     return print_cleaned(file, print_text, summary);
+}
+
+bool replay_only_slower(const struct replay_summary *summary)
+{
+    return summary->slower && summary->different_runs == 0;
 }

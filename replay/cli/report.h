@@ -3,34 +3,11 @@
 #ifndef REPLAY_REPORT_H
 #define REPLAY_REPORT_H
 
-#include "format/analysis/statistics.h"
 #include "replay/search/bisect.h"
+#include "replay/search/trial.h"
 #include "replay/variant/whatif.h"
 
 #include <stdio.h>
-
-enum replay_exit {
-    REPLAY_EXIT_SAME = 0,
-    REPLAY_EXIT_DIFFERENT = 1, /* also: work that failed or hung */
-    REPLAY_EXIT_USAGE = 2,
-    REPLAY_EXIT_UNREADABLE = 3,
-    REPLAY_EXIT_UNSUPPORTED = 4,
-    REPLAY_EXIT_INCOMPARABLE = 5, /* replayed, but not everything could be compared */
-};
-
-struct replay_times {
-    int64_t min_ns, median_ns, max_ns, p99_ns;
-};
-
-/* What trials of another way to do the work brought. */
-struct replay_trial_result {
-    uint64_t pairs, shuffled;                   /* runs of both, and of the other way, done */
-    uint64_t different_base, different_variant; /* runs of the pairs */
-    uint64_t different_shuffled;                /* runs */
-    struct replay_times base, variant;
-    struct trace_interval gain; /* time before / time after */
-    struct replay_report first; /* of the other way's first run that differed, else its first */
-};
 
 struct replay_program;
 struct replay_look_result;
@@ -63,16 +40,6 @@ struct replay_summary {
     struct replay_what_if_info what_if_info;
     struct replay_trial_result trial;
 };
-
-/* Sorts the array. */
-struct replay_times replay_times_of(int64_t *values, size_t count);
-
-/* The exit status of a run that ended, of a report and what could not be compared. */
-enum replay_exit replay_judge(const struct replay_plan_info *plan,
-                              const struct replay_report *report);
-
-/* Slower for sure, and by more than is allowed: the whole interval. */
-bool replay_is_slower(const struct trace_interval *gain, double threshold_percent);
 
 /* No run of a comparison differs: its exit status is that of a difference for the time alone. */
 bool replay_only_slower(const struct replay_summary *summary);

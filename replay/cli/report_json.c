@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints for machines: one object. */
 #include "replay/cli/fields.h"
-#include "replay/search/look.h"
-#include "replay/search/measure.h"
+#include "replay/cli/report.h"
+#include "replay/cli/report_parts.h"
 
 static const char *result_name(const struct replay_summary *summary)
 {

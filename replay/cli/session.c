@@ -11,6 +11,7 @@
 #include "replay/search/trial.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* No line that is printed and taken back is longer. */

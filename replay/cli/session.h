@@ -8,6 +8,7 @@
 
 #include "replay/cli/opening.h"
 #include "replay/cli/options.h"
+#include "replay/cli/report.h"
 #include "replay/player/remote.h"
 
 enum { REPLAY_MOST_FILES = 32 };

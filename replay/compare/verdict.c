@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs mean: the statistics of their times, and the exit status. */
-#include "replay/cli/report.h"
+#include "replay/compare/verdict.h"
 
 #include <stdlib.h>
 
@@ -37,9 +36,4 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
 bool replay_is_slower(const struct trace_interval *gain, double threshold_percent)
 {
     return gain->high < 1 / (1 + threshold_percent / 100);
-}
-
-bool replay_only_slower(const struct replay_summary *summary)
-{
-    return summary->slower && summary->different_runs == 0;
 }

@@ -2,7 +2,6 @@
 #include "replay/plan/named.h"
 
 #include "hal/base/mem.h"
-#include "replay/player/player.h"
 
 #include <inttypes.h>
 #include <stdio.h>

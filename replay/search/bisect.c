@@ -12,6 +12,7 @@
 #include "replay/search/minimal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* ---- Describing ---------------------------------------------------------------------------- */
 

@@ -8,8 +8,6 @@
 #include "hal/base/locator.h"
 #include "replay/replay.h"
 
-#include <stdio.h>
-
 struct replay_bisect {
     struct replay_plan *plan;
     /* Two devices, or twice the same; NULL where the options name a remote one. Reference NULL, and
@@ -23,8 +21,6 @@ struct replay_bisect {
     enum hal_status (*prepared)(void *user);
     void *user;
 };
-
-struct trace_text;
 
 enum {
     REPLAY_FINDING_RANGES = 16,
@@ -84,11 +80,5 @@ struct replay_finding {
 /* Blocks. HAL_OK: found, or everything agrees. Otherwise as replay_player_run. */
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
                                   struct replay_finding *out_finding) HAL_CHECKED;
-
-void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
-                          const char *minimal);
-/* `,"bisect":{...}` */
-void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
-                               const char *against);
 
 #endif

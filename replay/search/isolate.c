@@ -6,6 +6,8 @@
 #include "hal/base/os.h"
 #include "replay/player/player.h"
 
+#include <stdio.h>
+
 /* ---- What it says -------------------------------------------------------------------------- */
 
 struct summing {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 enum { CHUNK_BYTES = 1 << 20 };
 

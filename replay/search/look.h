@@ -6,7 +6,7 @@
 #define REPLAY_LOOK_H
 
 #include "hal/base/locator.h"
-#include "replay/cli/report.h"
+#include "replay/compare/verdict.h"
 
 struct trace_text;
 
@@ -56,11 +56,5 @@ enum hal_status replay_look_check(const struct replay_look *look) HAL_CHECKED;
  * replay_player_run. The report's abandoned: nothing may be freed. */
 enum hal_status replay_look_run(const struct replay_look *look,
                                 struct replay_look_result *out_result) HAL_CHECKED;
-
-/* What there was to see; `,"look":{...}`. */
-void replay_print_look(FILE *file, const struct replay_program *program,
-                       const struct replay_look_result *result);
-void replay_print_look_json(struct trace_text *text, const struct replay_program *program,
-                            const struct replay_look_result *result);
 
 #endif

@@ -6,6 +6,8 @@
 #include "replay/player/player.h"
 #include "replay/search/trial.h"
 
+#include <stdio.h>
+
 /* ---- Scopes -------------------------------------------------------------------------------- */
 
 /* What the scopes of one name took, run by run. */

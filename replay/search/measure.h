@@ -4,7 +4,7 @@
 #ifndef REPLAY_MEASURE_H
 #define REPLAY_MEASURE_H
 
-#include "replay/cli/report.h"
+#include "replay/compare/verdict.h"
 #include "replay/variant/serial.h"
 
 struct trace_text;
@@ -105,12 +105,5 @@ enum hal_status replay_isolate_sum(const struct replay_timed_steps *alone,
 
 enum hal_status replay_isolate_run(const struct replay_isolate *wanted,
                                    struct replay_isolate_result *out_result) HAL_CHECKED;
-
-void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result);
-void replay_print_isolate(FILE *file, const struct replay_isolate_result *result);
-/* `,"benchmark":{...}`, `,"isolate":{...}` */
-void replay_print_benchmark_json(struct trace_text *text,
-                                 const struct replay_benchmark_result *result);
-void replay_print_isolate_json(struct trace_text *text, const struct replay_isolate_result *result);
 
 #endif

@@ -6,7 +6,17 @@
 #ifndef REPLAY_TRIAL_H
 #define REPLAY_TRIAL_H
 
-#include "replay/cli/report.h"
+#include "replay/compare/verdict.h"
+
+/* What trials of another way to do the work brought. */
+struct replay_trial_result {
+    uint64_t pairs, shuffled;                   /* runs of both, and of the other way, done */
+    uint64_t different_base, different_variant; /* runs of the pairs */
+    uint64_t different_shuffled;                /* runs */
+    struct replay_times base, variant;
+    struct trace_interval gain; /* time before / time after */
+    struct replay_report first; /* of the other way's first run that differed, else its first */
+};
 
 struct replay_trial {
     struct replay_player *base, *variant;

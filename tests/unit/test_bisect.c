@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/search/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random
  * places of random traces is found each time, and reproduced by a trace of that command alone. */
+#include "replay/cli/report_parts.h"
 #include "replay/plan/frames.h"
 #include "replay/search/bisect.h"
 #include "replay/variant/serial.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/player/pace.c, measure.c, isolate.c, measured.c: what follows from times. All of them are
  * given: nothing here looks at a clock. */
+#include "replay/cli/report_parts.h"
 #include "replay/player/player.h"
 #include "replay/search/measure.h"
 
