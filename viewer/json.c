@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports as JSON. Unknown times are null. */
-#include "format/json.h"
+#include "format/base/json.h"
 #include "hal/base/mem.h"
 #include "viewer/compare.h"
 #include "viewer/findings.h"

@@ -2,7 +2,7 @@
 /* The sidecar's file and its mappings. */
 #include "capture/stream/sidecar.h"
 
-#include "format/recover.h"
+#include "format/file/recover.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, mapping and removing the capture's sidecar, whose layout format/sidecar.h describes. All
- * of it is sparse; pages are reserved before they are touched, because a full file system must
+/* Making, mapping and removing the capture's sidecar, whose layout format/file/sidecar.h describes.
+ * All of it is sparse; pages are reserved before they are touched, because a full file system must
  * become an error here and not a signal in the application. */
 #ifndef CAPTURE_SIDECAR_H
 #define CAPTURE_SIDECAR_H
 
-#include "format/sidecar.h"
+#include "format/file/sidecar.h"
 #include "hal/base/descriptor.h"
 
 #include <signal.h>

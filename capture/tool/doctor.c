@@ -3,9 +3,9 @@
 #include "capture/tool/doctor.h"
 
 #include "capture/track/pages.h"
-#include "format/json.h"
-#include "format/recover.h"
-#include "format/sidecar.h"
+#include "format/base/json.h"
+#include "format/file/recover.h"
+#include "format/file/sidecar.h"
 #include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/places.h"

@@ -3,8 +3,8 @@
 #include "capture/tool/orphans.h"
 
 #include "capture/tool/summary.h"
-#include "format/recover.h"
-#include "format/sidecar.h"
+#include "format/file/recover.h"
+#include "format/file/sidecar.h"
 #include "hal/base/text.h"
 
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace dump: every event, one line each, with the commands of a command buffer below its
- * seal. The fields of a record come from the tables of format/layout.h, so every kind is printed
- * by the same code. */
-#include "format/tool/print.h"
-#include "format/tool/tool.h"
+ * seal. The fields of a record come from the tables of format/columns/layout.h, so every kind is
+ * printed by the same code. */
+#include "format/tool/support/print.h"
+#include "format/tool/support/tool.h"
 #include "hal/base/locator.h"
 
 #include <getopt.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace extract: kernels and contents as files of their own. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/output.h"

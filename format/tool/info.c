@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace info: what a trace is about, how large it is, and whether it is whole. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include <inttypes.h>
 #include <string.h>

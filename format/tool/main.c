@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace: finds the subcommand; help, version, complaints. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include "hal/base/output.h"
 #include "hal/base/text.h"

@@ -2,10 +2,10 @@
 /* hal-trace merge: several traces on one clock, to be looked at together. Numbers of objects,
  * threads and queues are moved apart; tickets, which order calls within a trace, are given out
  * anew in the order of time, without changing the order of any single trace. */
-#include "format/layout.h"
+#include "format/columns/layout.h"
 #include "format/limits.h"
-#include "format/tool/groups.h"
-#include "format/tool/tool.h"
+#include "format/tool/support/groups.h"
+#include "format/tool/support/tool.h"
 
 #include "hal/base/mem.h"
 

@@ -2,8 +2,8 @@
 /* hal-trace races: accesses to the same bytes that nothing orders. */
 #include "format/analysis/races.h"
 
-#include "format/tool/table.h"
-#include "format/tool/tool.h"
+#include "format/tool/support/table.h"
+#include "format/tool/support/tool.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace recompress: the same trace in fewer bytes, or sooner. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace recover: completes the trace of a process that was killed. */
-#include "format/recover.h"
-#include "format/leftover.h"
-#include "format/tool/tool.h"
+#include "format/file/recover.h"
+#include "format/file/leftover.h"
+#include "format/tool/support/tool.h"
 #include "hal/base/output.h"
 #include "hal/base/print.h"
 

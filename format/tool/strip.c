@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace strip: digests in the place of contents. The trace can then be looked at and compared,
  * and does not give away what was computed, but to who can guess it. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 #include "hal/base/digest.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace symbolize: the call stacks of a trace with the names of functions. */
 #include "format/analysis/symbols.h"
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include "hal/base/mem.h"
 

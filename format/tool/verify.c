@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace verify: reads every byte and checks it against what the file says about it. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef REPLAY_FIELDS_H
 #define REPLAY_FIELDS_H
 
-#include "format/json.h"
+#include "format/base/json.h"
 #include "replay/cli/report.h"
 
 void replay_field_text(struct trace_text *text, const char *key, const char *value); /* NULL: "" */

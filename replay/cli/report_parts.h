@@ -4,7 +4,7 @@
 #ifndef REPLAY_REPORT_PARTS_H
 #define REPLAY_REPORT_PARTS_H
 
-#include "format/json.h"
+#include "format/base/json.h"
 #include "replay/search/bisect.h"
 #include "replay/search/look.h"
 #include "replay/search/measure.h"

@@ -2,7 +2,7 @@
 /* A sidecar of any bytes: opened, its rings and staged bytes read. Sidecars are large and nearly
  * all zeros, so the input is: how many pages there are, then the number of a page and its bytes,
  * for each that is not zero; numbers of four bytes, pages of 4096. */
-#include "format/leftover.h"
+#include "format/file/leftover.h"
 #include "hal/base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lies behind the compression and the checksums: the fields of the trace's message. Records
  * that come out are records that a writer would take. */
-#include "format/columns.h"
-#include "format/frames.h"
+#include "format/columns/columns.h"
+#include "format/container/frames.h"
 #include "format/limits.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,7 @@
 /* Records of any bytes, in a trace that is right otherwise, given to every subcommand of hal-trace
  * that reads traces, in each of its formats: none of them may take a record for what it is not, and
  * what they write is whole. What they print goes nowhere. */
-#include "format/tool/tool.h"
+#include "format/tool/support/tool.h"
 #include "tests/fuzz/records.h"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * written is whole. */
 #include "format/trace.h"
 #include "format/analysis/races.h"
+#include "format/file/rewrite.h"
 #include "format/limits.h"
-#include "format/rewrite.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

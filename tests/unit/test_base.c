@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/base.c, contents.c, reader.c: traces that refer to the contents of another one. */
+/* format/file/base.c, contents.c, reader.c: traces that refer to the contents of another one. */
 #include "format/trace.h"
 #include "hal/base/digest.h"
 #include "tests/support/folder.h"

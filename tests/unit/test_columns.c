@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/columns.c, format/arena.c: messages that no writer of ours would make. The messages are
- * filled by hand, packed, and decoded as if they came from a file. */
-#include "format/columns.h"
-#include "format/frames.h"
+/* format/columns/columns.c, format/base/arena.c: messages that no writer of ours would make. The
+ * messages are filled by hand, packed, and decoded as if they came from a file. */
+#include "format/columns/columns.h"
+#include "format/container/frames.h"
 #include "format/limits.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"

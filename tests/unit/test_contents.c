@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/contents.c: the same bytes once, batches, large and incompressible contents, with digests
- * in the file and without. */
-#include "format/contents.h"
-#include "format/index.h"
+/* format/file/contents.c: the same bytes once, batches, large and incompressible contents, with
+ * digests in the file and without. */
+#include "format/container/index.h"
+#include "format/file/contents.h"
+#include "format/file/rewrite.h"
 #include "format/limits.h"
-#include "format/rewrite.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/destination.c: an old file stays until there is something better, a live one always. */
-#include "format/destination.h"
+/* format/base/destination.c: an old file stays until there is something better, a live one always.
+ */
+#include "format/base/destination.h"
 
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/digester.c, format/identity.c: whatever was announced and forgotten before, what comes
- * back is that of the bytes; a code tells the same as a SHA-256 does, and nothing to others. */
-#include "format/digester.h"
+/* format/file/digester.c, format/file/identity.c: whatever was announced and forgotten before, what
+ * comes back is that of the bytes; a code tells the same as a SHA-256 does, and nothing to others.
+ */
+#include "format/file/digester.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"

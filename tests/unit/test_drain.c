@@ -4,7 +4,7 @@
 #include "capture/stream/drain.h"
 #include "capture/stream/stream.h"
 
-#include "format/recover.h"
+#include "format/file/recover.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "tests/support/captured.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/fetch.c, and the frames that format/reader.c keeps: what reading costs, in bytes that are
- * read and decompressed, is linear in the file, whatever is damaged and in whatever order chunks
- * and contents are asked for. */
-#include "format/reader.h"
+/* format/file/fetch.c, and the frames that format/file/reader.c keeps: what reading costs, in bytes
+ * that are read and decompressed, is linear in the file, whatever is damaged and in whatever order
+ * chunks and contents are asked for. */
+#include "format/file/reader.h"
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/follow.c: a file that grows is read beside the screen, and what the user had is there when
  * it takes the place of what was shown. Which thread did what is counted in the linker's wraps. */
-#include "format/sidecar.h"
+#include "format/file/sidecar.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/counters.h"
 #include "viewer/follow.h"

@@ -2,7 +2,7 @@
 /* Every field of bytes or text of every message of the format, one after the other, commands a
  * terminal: nothing of that may come out of any program, whether it takes the trace or refuses it.
  * The fields are those of protobuf-c's descriptors: new ones are swept as well. */
-#include "format/reader.h"
+#include "format/file/reader.h"
 #include "hal/base/os.h"
 #include "tests/support/folder.h"
 #include "tests/support/foreign.h"

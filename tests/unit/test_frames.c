@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/frames.c, format/index.c: every kind of damage to a file. A small trace is cut off after
- * every byte and damaged in every byte; foreign, newer and recompressed files; full disks. */
-#include "format/activity.h"
+/* format/container/frames.c, format/container/index.c: every kind of damage to a file. A small
+ * trace is cut off after every byte and damaged in every byte; foreign, newer and recompressed
+ * files; full disks. */
+#include "format/container/activity.h"
 #include "format/trace.h"
 #include "hal/base/mem.h"
 #include "tests/support/random_records.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/tool/groups.c: whose groups are whose when traces are merged. */
-#include "format/tool/groups.h"
+/* format/tool/support/groups.c: whose groups are whose when traces are merged. */
+#include "format/tool/support/groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/reader.c: files whose every checksum is right and whose contents contradict themselves.
- * They are put together by hand from the container's own functions. */
-#include "format/contents.h"
-#include "format/index.h"
+/* format/file/reader.c: files whose every checksum is right and whose contents contradict
+ * themselves. They are put together by hand from the container's own functions. */
+#include "format/container/index.h"
+#include "format/file/contents.h"
 #include "format/limits.h"
 #include "format/trace.h"
 #include "hal/base/digest.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/json.c: escaping, invalid UTF-8, numbers, commas, labels, locales. */
-#include "format/json.h"
+/* format/base/json.c: escaping, invalid UTF-8, numbers, commas, labels, locales. */
+#include "format/base/json.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/leftover.c: sidecars by hand, of which one thing makes no sense. */
-#include "format/leftover.h"
+/* format/file/leftover.c: sidecars by hand, of which one thing makes no sense. */
+#include "format/file/leftover.h"
 
+#include "format/file/recover.h"
+#include "format/file/sidecar.h"
 #include "format/limits.h"
-#include "format/recover.h"
-#include "format/sidecar.h"
 #include "format/trace.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"

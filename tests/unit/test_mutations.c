@@ -4,12 +4,12 @@
  * Prints a table. HALTRACE_FUZZ_ROUNDS multiplies how much is tried (default 1), HALTRACE_FUZZ_SEED
  * chooses what; both are printed. */
 #include "format/analysis/symbols.h"
-#include "format/columns.h"
-#include "format/frames.h"
-#include "format/index.h"
-#include "format/leftover.h"
+#include "format/columns/columns.h"
+#include "format/container/frames.h"
+#include "format/container/index.h"
+#include "format/file/leftover.h"
+#include "format/file/rewrite.h"
 #include "format/limits.h"
-#include "format/rewrite.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
 

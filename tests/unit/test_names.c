@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/names.c against hal/hal.h, which it cannot see. */
-#include "format/names.h"
+/* format/columns/names.c against hal/hal.h, which it cannot see. */
+#include "format/columns/names.h"
 #include "hal/hal.h"
 
 #include <setjmp.h>

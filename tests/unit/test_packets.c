@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/packets.c: zstd and protoc decode a trace with Perfetto's schema (tests/unit/
+/* format/perfetto/packets.c: zstd and protoc decode a trace with Perfetto's schema (tests/unit/
  * perfetto.proto), and what comes out is checked as Perfetto would read it: tracks are described,
  * slices nest, flows lead from a submission to its work. Skipped without the tools. */
 #include "format/trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flight recorder: the file holds the end of the run, begins with what was there, replays by
  * itself, and outlives the process. */
-#include "format/recover.h"
+#include "format/file/recover.h"
 #include "replay/replay.h"
 #include "tests/support/captured.h"
 #include "tests/support/folder.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/recover.c and leftover.c, with a capture that is really killed: nothing of what a program
- * had done is lost, however it ends. */
-#include "format/recover.h"
+/* format/file/recover.c and leftover.c, with a capture that is really killed: nothing of what a
+ * program had done is lost, however it ends. */
+#include "format/file/recover.h"
 
-#include "format/sidecar.h"
+#include "format/file/sidecar.h"
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/rewrite.c, format/recompress.c: random records of every kind come out as they went in,
- * whatever their numbers are by then; what a newer version wrote stays; a failure leaves no file.
+/* format/file/rewrite.c, format/file/recompress.c: random records of every kind come out as they
+ * went in, whatever their numbers are by then; what a newer version wrote stays; a failure leaves
+ * no file.
  */
-#include "format/rewrite.h"
+#include "format/file/rewrite.h"
 
-#include "format/index.h"
-#include "format/layout.h"
+#include "format/columns/layout.h"
+#include "format/container/index.h"
 #include "format/limits.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/tool/slice_keep.c: what belongs to work, times of its dispatches, stacks of its commands,
- * calls that a trace cannot hold, stays with it in a trimmed trace, and goes with it. */
+/* format/tool/trim/slice_keep.c: what belongs to work, times of its dispatches, stacks of its
+ * commands, calls that a trace cannot hold, stays with it in a trimmed trace, and goes with it. */
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/slices.c: the bytes of its packets, by Perfetto's published field numbers, which stand
- * here a second time and are read by a reader of this file's own. */
-#include "format/slices.h"
+/* format/perfetto/slices.c: the bytes of its packets, by Perfetto's published field numbers, which
+ * stand here a second time and are read by a reader of this file's own. */
+#include "format/perfetto/slices.h"
 
 #include "tests/support/hal_fixture.h"
 

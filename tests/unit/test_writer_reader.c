@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/writer.c, format/reader.c: what goes in comes out, for every kind of record; several
- * threads, chunks and frames; command buffers in pieces; header, health, counts; flush. */
+/* format/file/writer.c, format/file/reader.c: what goes in comes out, for every kind of record;
+ * several threads, chunks and frames; command buffers in pieces; header, health, counts; flush. */
 #include "format/limits.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents on their way into the file: what is new to it, batches of small ones. */
+#include "format/file/contents.h"
+
+#include "format/limits.h"
+#include "format/trace.h"
+#include "hal/base/digest.h"
+
+#include <openssl/crypto.h>
+
+enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
+enum { LEAST_REFERRED_BYTES = 256 }; /* fewer are no more than a reference to them */
+
+struct trace_content_entry {
+    uint8_t identity[TRACE_IDENTITY_BYTES];
+    uint64_t number; /* 0: free */
+};
+
+enum hal_status trace_contents_init(struct trace_contents *contents, bool without_sha256)
+{
+    /* Exit handlers run in reverse order. OpenSSL registers its own when it is first used, which
+     * must be before whoever opens a writer registers the one that closes it: otherwise the last
+     * contents would be digested by a library that has cleaned up. */
+    if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) != 1)
+        return hal_fail(HAL_NO_MEMORY, "cannot prepare the computation of digests");
+    *contents = (struct trace_contents){.capacity = 1024};
+    if (without_sha256)
+        HAL_TRY(trace_identity_init_code(&contents->identity));
+    contents->entries = hal_alloc(contents->capacity, sizeof *contents->entries);
+    contents->batch_sizes = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sizes);
+    contents->batch_sha256 = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sha256);
+    contents->batch_elsewhere = hal_alloc(BATCH_COUNT, sizeof *contents->batch_elsewhere);
+    if (contents->entries && contents->batch_sizes && contents->batch_sha256 &&
+        contents->batch_elsewhere)
+        return HAL_OK;
+    trace_contents_finish(contents);
+    return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+}
+
+void trace_contents_finish(struct trace_contents *contents)
+{
+    free(contents->entries);
+    free(contents->batch.data);
+    free(contents->batch_sizes);
+    free(contents->batch_sha256);
+    free(contents->batch_elsewhere);
+    trace_base_close(&contents->base);
+    trace_digester_free(contents->digester);
+    trace_identity_finish(&contents->identity);
+    *contents = (struct trace_contents){0};
+}
+
+/* The entry with this identity, or the free one where it belongs. Identities are evenly spread:
+ * the first bytes are the hash. */
+static struct trace_content_entry *find(struct trace_content_entry *entries, size_t capacity,
+                                        const uint8_t identity[TRACE_IDENTITY_BYTES])
+{
+    uint64_t hash;
+    memcpy(&hash, identity, sizeof hash);
+    for (size_t at = (size_t)hash & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
+        if (!entries[at].number ||
+            memcmp(entries[at].identity, identity, TRACE_IDENTITY_BYTES) == 0)
+            return &entries[at];
+    }
+}
+
+static enum hal_status grow(struct trace_contents *contents)
+{
+    const size_t capacity = contents->capacity * 2;
+    struct trace_content_entry *entries = hal_alloc(capacity, sizeof *entries);
+    if (!entries)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu contents", capacity);
+    for (size_t i = 0; i < contents->capacity; i++) {
+        if (contents->entries[i].number)
+            *find(entries, capacity, contents->entries[i].identity) = contents->entries[i];
+    }
+    free(contents->entries);
+    contents->entries = entries;
+    contents->capacity = capacity;
+    return HAL_OK;
+}
+
+static enum hal_status mark_elsewhere(struct trace_directory *directory, const bool *elsewhere,
+                                      Haltrace__Blobs *blobs)
+{
+    bool any = false;
+    for (size_t i = 0; i < blobs->n_size; i++)
+        any |= elsewhere[i];
+    if (!any)
+        return HAL_OK;
+    blobs->elsewhere =
+        trace_arena_array(&directory->arena, blobs->n_size, sizeof *blobs->elsewhere);
+    if (!blobs->elsewhere)
+        return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+    blobs->n_elsewhere = blobs->n_size;
+    for (size_t i = 0; i < blobs->n_size; i++)
+        blobs->elsewhere[i] = elsewhere[i];
+    return HAL_OK;
+}
+
+/* `has_sha256` false: the frame goes without. */
+static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
+                                   const void *data, size_t bytes, const uint64_t *sizes,
+                                   bool has_sha256, const uint8_t (*sha256)[32],
+                                   const bool *elsewhere, size_t count, const uint64_t *checksum)
+{
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count, has_sha256);
+    if (!blobs)
+        return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+    blobs->first = directory->content_count + 1;
+    memcpy(blobs->size, sizes, count * sizeof *sizes);
+    if (has_sha256)
+        memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
+    HAL_TRY(mark_elsewhere(directory, elsewhere, blobs));
+    const uint64_t offset = output->offset;
+    uint64_t frame_bytes;
+    HAL_TRY(trace_output_known_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data, bytes, checksum,
+                                     &frame_bytes));
+    return trace_directory_add_blobs(directory, blobs, offset, frame_bytes);
+}
+
+/* A frame has the digests of all its contents, or none. */
+static enum hal_status digest_batch(struct trace_contents *contents)
+{
+    const uint8_t *data = contents->batch.data;
+    for (size_t i = 0; i < contents->batch_count; i++) {
+        if (contents->batch_elsewhere[i])
+            continue;
+        HAL_TRY(hal_sha256(data, (size_t)contents->batch_sizes[i], contents->batch_sha256[i]));
+        data += contents->batch_sizes[i];
+    }
+    return HAL_OK;
+}
+
+enum hal_status trace_contents_flush(struct trace_contents *contents,
+                                     struct trace_directory *directory, struct trace_output *output)
+{
+    if (!contents->batch_count)
+        return HAL_OK;
+    const size_t count = contents->batch_count, bytes = contents->batch.count;
+    const bool has_digests = trace_identity_is_sha256(&contents->identity);
+    const bool wants_digests = has_digests || contents->batch_refers;
+    if (wants_digests && !has_digests)
+        HAL_TRY(digest_batch(contents));
+    contents->batch_count = contents->batch.count = 0;
+    contents->batch_refers = false;
+    return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
+                       wants_digests, (const uint8_t(*)[32])contents->batch_sha256,
+                       contents->batch_elsewhere, count, NULL);
+}
+
+/* Where the bytes of a content that is new to the file lie. */
+struct source {
+    const void *data;
+    uint64_t bytes;
+    bool elsewhere;           /* in another trace, and not at `data` */
+    const uint8_t *sha256;    /* NULL: not known, and not wanted */
+    const uint64_t *checksum; /* NULL: not known */
+};
+
+static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
+                             struct trace_output *output, const struct source *source)
+{
+    if (contents->count >= TRACE_MAX_CONTENTS)
+        return hal_fail(HAL_INVALID, "content %zu of a trace, the limit is %u", contents->count + 1,
+                        TRACE_MAX_CONTENTS);
+    const size_t bytes = source->elsewhere ? 0 : (size_t)source->bytes;
+    if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
+        contents->batch.count + bytes > BATCH_BYTES)
+        HAL_TRY(trace_contents_flush(contents, directory, output));
+    if (bytes >= LARGE_BYTES)
+        return write_frame(directory, output, source->data, bytes, &source->bytes,
+                           source->sha256 != NULL, (const uint8_t(*)[32])source->sha256,
+                           &source->elsewhere, 1, source->checksum);
+    if (!trace_bytes_reserve(&contents->batch, bytes))
+        return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
+    if (bytes)
+        memcpy(contents->batch.data + contents->batch.count, source->data, bytes);
+    contents->batch.count += bytes;
+    contents->batch_sizes[contents->batch_count] = source->bytes;
+    contents->batch_elsewhere[contents->batch_count] = source->elsewhere;
+    contents->batch_refers |= source->elsewhere;
+    if (source->sha256)
+        memcpy(contents->batch_sha256[contents->batch_count], source->sha256, 32);
+    contents->batch_count++;
+    return HAL_OK;
+}
+
+/* The entry with this identity; if that has no number, there is room for one more. */
+static enum hal_status find_entry(struct trace_contents *contents,
+                                  const uint8_t identity[TRACE_IDENTITY_BYTES],
+                                  struct trace_content_entry **out_entry)
+{
+    if (contents->count * 2 >= contents->capacity)
+        HAL_TRY(grow(contents));
+    *out_entry = find(contents->entries, contents->capacity, identity);
+    return HAL_OK;
+}
+
+static void enter(struct trace_contents *contents, struct trace_content_entry *entry,
+                  const uint8_t identity[TRACE_IDENTITY_BYTES])
+{
+    memcpy(entry->identity, identity, TRACE_IDENTITY_BYTES);
+    entry->number = ++contents->count;
+}
+
+static enum hal_status check_size(uint64_t bytes)
+{
+    if (bytes > TRACE_MAX_CONTENT_BYTES)
+        return hal_fail(HAL_INVALID, "a content of %llu bytes, the limit is %u",
+                        (unsigned long long)bytes, TRACE_MAX_CONTENT_BYTES);
+    return HAL_OK;
+}
+
+/* Whether the other trace has the bytes of a content that is new. A digest is computed only if that
+ * has a content of this size. */
+static enum hal_status look_elsewhere(const struct trace_contents *contents, struct source *source,
+                                      uint8_t sha256[32])
+{
+    if (source->bytes < LEAST_REFERRED_BYTES ||
+        !trace_base_has_size(&contents->base, source->bytes))
+        return HAL_OK;
+    if (!source->sha256)
+        HAL_TRY(hal_sha256(source->data, (size_t)source->bytes, sha256));
+    source->sha256 = sha256;
+    source->elsewhere = trace_base_find(&contents->base, sha256, source->bytes) != 0;
+    if (!source->elsewhere && !trace_identity_is_sha256(&contents->identity))
+        source->sha256 = NULL;
+    return HAL_OK;
+}
+
+enum hal_status trace_contents_add(struct trace_contents *contents,
+                                   struct trace_directory *directory, struct trace_output *output,
+                                   const void *data, size_t bytes, uint64_t *out_number)
+{
+    struct trace_digest digest;
+    struct trace_content_entry *entry;
+    HAL_TRY(check_size(bytes));
+    HAL_TRY(trace_digester_take(contents->digester, &contents->identity, data, bytes, &digest));
+    HAL_TRY(find_entry(contents, digest.identity, &entry));
+    if (!entry->number) {
+        uint8_t sha256[32];
+        struct source source = {.data = data,
+                                .bytes = bytes,
+                                .checksum = digest.has_checksum ? &digest.checksum : NULL};
+        if (trace_identity_is_sha256(&contents->identity))
+            source.sha256 = memcpy(sha256, digest.identity, sizeof sha256);
+        HAL_TRY(look_elsewhere(contents, &source, sha256));
+        HAL_TRY(store(contents, directory, output, &source));
+        enter(contents, entry, digest.identity);
+    }
+    *out_number = entry->number;
+    return HAL_OK;
+}
+
+enum hal_status trace_contents_refer(struct trace_contents *contents,
+                                     struct trace_directory *directory, struct trace_output *output,
+                                     const uint8_t sha256[32], uint64_t bytes, uint64_t *out_number)
+{
+    struct trace_content_entry *entry;
+    HAL_TRY(check_size(bytes));
+    HAL_TRY(find_entry(contents, sha256, &entry));
+    if (!entry->number) {
+        const struct source source = {.bytes = bytes, .elsewhere = true, .sha256 = sha256};
+        HAL_TRY(store(contents, directory, output, &source));
+        enter(contents, entry, sha256);
+    }
+    *out_number = entry->number;
+    return HAL_OK;
+}

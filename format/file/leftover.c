@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading sidecars. */
+#include "format/file/leftover.h"
+
+#include "format/limits.h"
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum hal_status read_at(int descriptor, uint64_t offset, void *out, uint64_t bytes)
+{
+    uint8_t *to = out;
+    while (bytes) {
+        const ssize_t got = pread(descriptor, to, (size_t)bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return hal_fail(HAL_IO, "cannot read the sidecar at byte %" PRIu64 ": %s", offset,
+                            strerror(errno));
+        if (got == 0)
+            return hal_fail(HAL_CORRUPT, "the sidecar ends at byte %" PRIu64, offset);
+        to += got;
+        offset += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    return HAL_OK;
+}
+
+/* Out of memory that is used round and round. */
+static enum hal_status read_round(int descriptor, uint64_t offset, uint64_t capacity,
+                                  uint64_t position, uint8_t *out, uint64_t bytes)
+{
+    const uint64_t at = position % capacity, until_end = capacity - at;
+    const uint64_t first = bytes < until_end ? bytes : until_end;
+    HAL_TRY(read_at(descriptor, offset + at, out, first));
+    return read_at(descriptor, offset, out + first, bytes - first);
+}
+
+/* ---- Opening ---- */
+
+/* What its parent has not asked for yet has a number, and has ended, unless threads are left that
+ * go on without the first one. */
+static bool is_zombie(uint64_t process)
+{
+    enum { COUNT_BEHIND_STATE = 17 }; /* the field of how many threads there are */
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", process);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strrchr(text, ')'); /* the name may have any characters */
+    if (!at || strncmp(at, ") Z ", 4) != 0)
+        return false;
+    at += 2;
+    for (int i = 0; at && i < COUNT_BEHIND_STATE; i++)
+        at = strchr(at + 1, ' ');
+    return at && strtoul(at, NULL, 10) <= 1;
+}
+
+bool trace_leftover_process_runs(const struct trace_leftover *leftover)
+{
+    const uint64_t process = leftover->process_id;
+    return process > 0 && process <= INT32_MAX &&
+           (kill((pid_t)process, 0) == 0 || errno == EPERM) && !is_zombie(process);
+}
+
+bool trace_leftover_locked(const struct trace_leftover *leftover)
+{
+    return flock(leftover->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* A child of the captured process may hold the lock for longer. */
+bool trace_leftover_in_use(const struct trace_leftover *leftover)
+{
+    return trace_leftover_locked(leftover) && trace_leftover_process_runs(leftover);
+}
+
+static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
+{
+    struct stat info;
+    /* Opening a device may start something, and a trace of strangers names what it likes. */
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT)
+        return hal_fail(HAL_NOT_FOUND, "there is no sidecar '%s' (any more)", path);
+    if (descriptor < 0)
+        return hal_fail(HAL_IO, "cannot open the sidecar '%s': %s", path, strerror(errno));
+    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(descriptor);
+        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
+    }
+    *out_descriptor = descriptor;
+    *out_bytes = (uint64_t)info.st_size;
+    return HAL_OK;
+}
+
+static enum hal_status check_header(const struct trace_sidecar_header *header, uint64_t bytes)
+{
+    if (memcmp(header->magic, TRACE_SIDECAR_MAGIC, sizeof header->magic) != 0)
+        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+    if (header->version != TRACE_SIDECAR_VERSION || header->slot_count != TRACE_RING_SLOTS)
+        return hal_fail(HAL_VERSION,
+                        "a sidecar of version %u, this program reads %d: use the hal-trace of the "
+                        "version that captured",
+                        header->version, TRACE_SIDECAR_VERSION);
+    if (!header->staging_bytes ||
+        !hal_range_fits(header->staging_offset, header->staging_bytes, bytes) ||
+        !hal_range_fits(header->rings_offset, header->rings_bytes, bytes) ||
+        header->durable_index > 1 || !memchr(header->destination, '\0', sizeof header->destination))
+        return hal_fail(HAL_CORRUPT, "its header makes no sense");
+    return HAL_OK;
+}
+
+static enum hal_status take_slot(struct trace_leftover *leftover,
+                                 const struct trace_sidecar_header *header, uint32_t index)
+{
+    const struct trace_ring_slot *slot = &header->slots[index];
+    const struct trace_ring_durable *durable = &slot->durable[header->durable_index];
+    const uint64_t rings_end = header->rings_offset + header->rings_bytes;
+    if (slot->state != TRACE_RING_LIVE)
+        return HAL_OK;
+    if (!slot->bytes || slot->offset < header->rings_offset ||
+        !hal_range_fits(slot->offset, slot->bytes, rings_end) || slot->thread == 0 ||
+        slot->thread > TRACE_MAX_THREADS || durable->position > slot->head ||
+        slot->head - durable->position > slot->bytes)
+        return hal_fail(HAL_CORRUPT, "its ring %u makes no sense", index);
+    leftover->rings[leftover->ring_count++] = (struct trace_leftover_ring){
+        .thread = slot->thread,
+        .sequence = slot->sequence,
+        .segment_bytes = durable->segment_bytes,
+        .offset = slot->offset,
+        .capacity = slot->bytes,
+        .position = durable->position,
+        .bytes = slot->head - durable->position,
+    };
+    return HAL_OK;
+}
+
+static int compare_rings(const void *a, const void *b)
+{
+    const struct trace_leftover_ring *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static enum hal_status read_header(int descriptor, uint64_t bytes,
+                                   struct trace_sidecar_header *header)
+{
+    if (bytes < sizeof *header)
+        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+    HAL_TRY(read_at(descriptor, 0, header, sizeof *header));
+    return check_header(header, bytes);
+}
+
+static void take_header(struct trace_leftover *leftover, const struct trace_sidecar_header *header)
+{
+    leftover->process_id = header->process_id;
+    leftover->start_ns = header->start_ns;
+    leftover->file_bytes = header->durable_file_bytes[header->durable_index];
+    leftover->skipped_tickets = header->skipped_tickets;
+    leftover->successor_start_ns = header->successor.start_ns;
+    leftover->successor_skipped_tickets = header->successor.skipped_tickets;
+    leftover->successor_file_bytes = header->successor.file_bytes;
+    leftover->stopped = header->stopped;
+    leftover->stopped_by_file = header->stopped_by_file != 0;
+    leftover->lost_records = header->lost_records;
+    memcpy(leftover->stopped_message, header->stopped_message, sizeof leftover->stopped_message);
+    leftover->staging_offset = header->staging_offset;
+    leftover->staging_bytes = header->staging_bytes;
+    memcpy(leftover->destination, header->destination, sizeof leftover->destination);
+    leftover->place = header->place;
+}
+
+static enum hal_status take_rings(struct trace_leftover *leftover,
+                                  const struct trace_sidecar_header *header)
+{
+    leftover->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *leftover->rings);
+    if (!leftover->rings)
+        return hal_fail(HAL_NO_MEMORY, "no memory to read it");
+    for (uint32_t i = 0; i < TRACE_RING_SLOTS; i++)
+        HAL_TRY(take_slot(leftover, header, i));
+    qsort(leftover->rings, leftover->ring_count, sizeof *leftover->rings, compare_rings);
+    return HAL_OK;
+}
+
+typedef enum hal_status take(struct trace_leftover *leftover,
+                             const struct trace_sidecar_header *header);
+
+/* `more`: what is taken besides the header, or NULL. */
+static enum hal_status open_with(const char *path, take *more, struct trace_leftover *out_leftover)
+{
+    uint64_t bytes = 0;
+    int descriptor = -1;
+    *out_leftover = (struct trace_leftover){0};
+    if (strlen(path) >= sizeof out_leftover->path)
+        return hal_fail(HAL_INVALID, "the sidecar's path is too long");
+    HAL_TRY(open_file(path, &descriptor, &bytes));
+    out_leftover->descriptor = descriptor;
+    strcpy(out_leftover->path, path);
+    struct trace_sidecar_header *header = NULL;
+    enum hal_status status = HAL_OK;
+    if (posix_memalign((void **)&header, _Alignof(struct trace_sidecar_header), sizeof *header)) {
+        header = NULL;
+        status = hal_fail(HAL_NO_MEMORY, "no memory to read it");
+    }
+    if (status == HAL_OK)
+        status = read_header(descriptor, bytes, header);
+    if (status == HAL_OK)
+        take_header(out_leftover, header);
+    if (status == HAL_OK && more)
+        status = more(out_leftover, header);
+    free(header);
+    if (status == HAL_OK)
+        return HAL_OK;
+    hal_add_context(status, "the sidecar '%s'", path);
+    trace_leftover_close(out_leftover);
+    return status;
+}
+
+static enum hal_status take_rings_of_ended(struct trace_leftover *leftover,
+                                           const struct trace_sidecar_header *header)
+{
+    if (trace_leftover_in_use(leftover))
+        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", leftover->process_id);
+    return take_rings(leftover, header);
+}
+
+enum hal_status trace_leftover_open(const char *path, bool force,
+                                    struct trace_leftover *out_leftover)
+{
+    return open_with(path, force ? take_rings : take_rings_of_ended, out_leftover);
+}
+
+enum hal_status trace_leftover_peek(const char *path, struct trace_leftover *out_leftover)
+{
+    return open_with(path, NULL, out_leftover);
+}
+
+void trace_leftover_close(struct trace_leftover *leftover)
+{
+    if (leftover->path[0])
+        close(leftover->descriptor);
+    free(leftover->rings);
+    *leftover = (struct trace_leftover){0};
+}
+
+bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns)
+{
+    if (leftover->process_id != process_id)
+        return false;
+    if (leftover->successor_start_ns && leftover->successor_start_ns == start_ns) {
+        leftover->start_ns = start_ns;
+        leftover->skipped_tickets = leftover->successor_skipped_tickets;
+        leftover->file_bytes = leftover->successor_file_bytes;
+    }
+    return leftover->start_ns == start_ns;
+}
+
+/* ---- Reading ---- */
+
+enum hal_status trace_leftover_records(const struct trace_leftover *leftover,
+                                       const struct trace_leftover_ring *ring,
+                                       uint8_t **out_records)
+{
+    uint8_t *records = malloc(ring->bytes ? (size_t)ring->bytes : 1);
+    if (!records)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of records", ring->bytes);
+    const enum hal_status status = read_round(leftover->descriptor, ring->offset, ring->capacity,
+                                              ring->position, records, ring->bytes);
+    if (status != HAL_OK) {
+        free(records);
+        return status;
+    }
+    *out_records = records;
+    return HAL_OK;
+}
+
+enum hal_status trace_leftover_content(const struct trace_leftover *leftover, uint64_t position,
+                                       uint64_t bytes, void *out)
+{
+    if (bytes > leftover->staging_bytes)
+        return hal_fail(HAL_CORRUPT, "a content of %" PRIu64 " bytes is not in the sidecar", bytes);
+    return read_round(leftover->descriptor, leftover->staging_offset, leftover->staging_bytes,
+                      position, out, bytes);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's own state: filled by open.c, used by reader.c. */
+#ifndef FORMAT_READER_H
+#define FORMAT_READER_H
+
+#include "format/columns/tables.h"
+#include "format/container/index.h"
+#include "format/file/base.h"
+#include "format/trace.h"
+
+/* Frames that a reader keeps of either kind: so many when they are small together. */
+enum { TRACE_CACHED_FRAMES = 64, TRACE_LEAST_CACHED = 4, TRACE_CACHED_BYTES = 64 << 20 };
+
+/* One Chunk or Segments field: which one of its frame's. */
+struct trace_place {
+    uint32_t frame, piece;
+};
+
+struct trace_chunk_entry {
+    uint32_t thread, event_count;
+    size_t first_place, place_count; /* the chunk and its continuations, in reader->places */
+    bool is_open;                    /* segments of its last seal are missing for good */
+};
+
+/* A decompressed frame: of data, with its chunk and segment fields, or of contents. */
+struct trace_cached_frame {
+    size_t frame;
+    bool is_valid;
+    uint64_t used_at;
+    struct trace_bytes raw;
+    struct trace_field *pieces;
+    size_t piece_count, piece_capacity;
+    uint64_t *starts; /* of each content, in `raw` */
+    size_t start_capacity;
+};
+
+struct trace_frame_failure {
+    enum hal_status status; /* HAL_OK: none */
+    const char *message;
+};
+
+/* Frames of one kind that were read. Many chunks and contents are in one frame: it is read once and
+ * not for each of them, also when it is damaged. */
+struct trace_frame_cache {
+    struct trace_cached_frame slots[TRACE_CACHED_FRAMES];
+    struct trace_cached_frame *last; /* that was asked for; NULL: none */
+    uint64_t clock;
+    struct trace_frame_failure *failures; /* by frame; NULL: none so far */
+};
+
+struct trace_reader {
+    struct trace_input input;
+    struct trace_directory directory;
+    struct trace_tables tables;
+    struct trace_arena kept, scratch;
+    struct trace_header header;
+    struct trace_health health;
+    bool has_health, tells_submissions; /* the notes tell which submissions are where */
+    bool recoverable;                   /* a sidecar has what was cut off */
+    enum trace_hold hold;
+    bool keeps_cut; /* gives out what a file that was cut off has of a last seal, and numbers whose
+                     * definition it has not */
+    struct trace_counts counts;
+    struct trace_chunk_entry *chunks;
+    size_t chunk_count, chunk_capacity;
+    struct trace_place *places;
+    size_t place_count, place_capacity;
+    struct trace_frame_cache data_cache, blobs_cache;
+    uint64_t *frame_last_content; /* number of the last content of each contents frame */
+    uint8_t **frame_digests; /* of each contents frame without digests: those that were computed */
+    struct trace_bytes events, segments; /* of the chunk being decoded */
+    struct trace_base bases[TRACE_MAX_BASES];
+    size_t base_count;
+};
+
+/* Opens the first `bytes` bytes of a file, with `keeps_cut`. As trace_reader_open. */
+enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
+                                       struct trace_reader **out_reader) HAL_CHECKED;
+
+/* Reads directory, header, tables and end of reader->input, and lists the chunks. */
+enum hal_status trace_reader_load(struct trace_reader *reader) HAL_CHECKED;
+
+/* The slot of that frame. *out_slot is not valid: it is to be filled, then trace_cache_filled. Else
+ * as reading the frame failed before. */
+enum hal_status trace_cache_find(struct trace_frame_cache *cache, size_t frame,
+                                 struct trace_cached_frame **out_slot) HAL_CHECKED;
+/* Hands on `status`: HAL_OK makes the slot valid, damage of the file is remembered for the frame,
+ * which is one of `count`. */
+enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_frame_cache *cache,
+                                   size_t count, struct trace_cached_frame *slot,
+                                   enum hal_status status) HAL_CHECKED;
+
+/* Puts the file's name before a failure's message. */
+enum hal_status trace_reader_with_path(const struct trace_reader *reader,
+                                       enum hal_status status) HAL_CHECKED;
+
+/* A trace_resolve: whether the number exists. In a file that was cut off, what defines a number
+ * may be missing: 0 then. */
+bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *number);
+
+/* Events may be missing. Behind the end of a capture there is nothing but what says where things
+ * lie: a file that has that end has all of them. */
+static inline bool trace_reader_is_cut(const struct trace_reader *reader)
+{
+    return reader->directory.truncated[0] && !reader->has_health;
+}
+
+#endif

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace diff: what two captures of a program asked for in different ways. They are aligned on
+ * the sequence of submissions, writes and read-backs of each thread; never on time. */
+#include "format/tool/diff/diff.h"
+
+#include "format/analysis/align.h"
+#include "format/tool/support/tool.h"
+#include "hal/base/digest.h"
+#include "hal/base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tally {
+    uint64_t same, changed, only_a, only_b;
+};
+
+struct diff {
+    struct diff_side a, b;
+    struct trace_text text;
+    uint64_t lines, limit; /* of differences; the rest is counted */
+    bool as_json, quiet, without_contents;
+    struct tally submissions, accesses, signals, commands;
+    uint64_t same_contents, other_contents, unknown_contents;
+    int64_t a_ns, b_ns; /* device time of submissions that both have */
+};
+
+typedef void describe(struct diff_side *side, const void *what, struct trace_text *text);
+
+static void describe_item(struct diff_side *side, const void *what, struct trace_text *text)
+{
+    diff_describe_item(side, what, text);
+}
+
+static void describe_command(struct diff_side *side, const void *what, struct trace_text *text)
+{
+    diff_describe_command(side, what, text);
+}
+
+/* ---- Output ------------------------------------------------------------------------------- */
+
+static void json_side(struct diff *d, const char *key, struct diff_side *side, const void *what,
+                      describe *words)
+{
+    struct trace_text own = {0};
+    if (!what)
+        return;
+    words(side, what, &own);
+    trace_json_key(&d->text, key);
+    trace_json_string(&d->text, own.data ? own.data : "", own.bytes);
+    d->text.is_failed |= own.is_failed;
+    trace_text_finish(&own);
+}
+
+/* One difference: `a` or `b` may be missing. */
+static enum hal_status report(struct diff *d, const char *where, const char *kind, const void *a,
+                              const void *b, describe *words)
+{
+    d->lines++;
+    if (d->quiet || (d->limit && d->lines > d->limit))
+        return HAL_OK;
+    if (d->as_json) {
+        trace_json_open(&d->text, '{');
+        trace_json_key(&d->text, "where");
+        trace_json_text(&d->text, where);
+        trace_json_key(&d->text, "kind");
+        trace_json_text(&d->text, kind);
+        json_side(d, "a", &d->a, a, words);
+        json_side(d, "b", &d->b, b, words);
+        trace_json_close(&d->text, '}');
+        return tool_write(&d->text, false);
+    }
+    const bool is_pair = a && b;
+    if (is_pair)
+        trace_text_printf(&d->text, "! %s: %s: ", where, kind);
+    else
+        trace_text_printf(&d->text, "%c %s: ", a ? '-' : '+', where);
+    words(a ? &d->a : &d->b, a ? a : b, &d->text);
+    trace_text_append(&d->text, "\n", 1);
+    return tool_write(&d->text, false);
+}
+
+/* ---- Contents ----------------------------------------------------------------------------- */
+
+/* The bytes are the same, or one side's are repetitions of the digest of the other's: stripped. */
+static bool same_update(const struct trace_update *a, const struct trace_update *b)
+{
+    uint8_t digest[32];
+    if (a->size != b->size)
+        return false;
+    if (memcmp(a->data, b->data, (size_t)a->size) == 0)
+        return true;
+    for (int turn = 0; turn < 2; turn++) {
+        const struct trace_update *clear = turn ? b : a, *hidden = turn ? a : b;
+        uint64_t i = 0;
+        if (hal_sha256(clear->data, (size_t)clear->size, digest) != HAL_OK)
+            return false;
+        while (i < hidden->size && hidden->data[i] == digest[i % sizeof digest])
+            i++;
+        if (i == hidden->size)
+            return true;
+    }
+    return false;
+}
+
+static enum hal_status compare_contents(struct diff *d, const char *where,
+                                        const struct diff_item *a, const struct diff_item *b)
+{
+    uint8_t first[32], second[32];
+    bool first_known, second_known;
+    const void *in_a = a->event, *in_b = b->event;
+    if (d->without_contents || a->event->kind == TRACE_SEMAPHORE_SIGNAL)
+        return HAL_OK;
+    HAL_TRY(diff_digest(&d->a, in_a, &first_known, first));
+    HAL_TRY(diff_digest(&d->b, in_b, &second_known, second));
+    if (!first_known || !second_known) {
+        d->unknown_contents++;
+        return HAL_OK;
+    }
+    if (memcmp(first, second, sizeof first) == 0) {
+        d->same_contents++;
+        return HAL_OK;
+    }
+    d->other_contents++;
+    return report(d, where, "other bytes", a, b, describe_item);
+}
+
+/* ---- Commands ----------------------------------------------------------------------------- */
+
+static enum hal_status compare_pair(struct diff *d, const char *where, const struct diff_command *a,
+                                    const struct diff_command *b)
+{
+    if (a->segment->kind != TRACE_UPDATE || d->without_contents)
+        return HAL_OK;
+    if (same_update((const void *)a->segment, (const void *)b->segment)) {
+        d->same_contents++;
+        return HAL_OK;
+    }
+    d->other_contents++;
+    return report(d, where, "other bytes", a, b, describe_command);
+}
+
+static enum hal_status walk_commands(struct diff *d, const char *where, const struct diff_object *a,
+                                     const struct diff_object *b, const size_t *match)
+{
+    size_t next = 0;
+    for (size_t i = 0; i <= a->command_count; i++) {
+        const size_t end = i == a->command_count ? b->command_count : match[i];
+        if (end == TRACE_UNALIGNED) {
+            d->commands.only_a++;
+            HAL_TRY(report(d, where, "only in A", &a->commands[i], NULL, describe_command));
+            continue;
+        }
+        for (; next < end; next++) {
+            d->commands.only_b++;
+            HAL_TRY(report(d, where, "only in B", NULL, &b->commands[next], describe_command));
+        }
+        if (i < a->command_count) {
+            d->commands.same++;
+            HAL_TRY(compare_pair(d, where, &a->commands[i], &b->commands[next++]));
+        }
+    }
+    return HAL_OK;
+}
+
+static enum hal_status compare_commands(struct diff *d, const char *where,
+                                        const struct diff_object *a, const struct diff_object *b)
+{
+    const size_t count = (size_t)a->command_count + b->command_count;
+    uint64_t *hashes = hal_alloc(count, sizeof *hashes);
+    size_t *match = hal_alloc(a->command_count, sizeof *match);
+    enum hal_status status =
+        hashes && match ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu commands", count);
+    for (size_t i = 0; status == HAL_OK && i < a->command_count; i++)
+        hashes[i] = a->commands[i].hash;
+    for (size_t i = 0; status == HAL_OK && i < b->command_count; i++)
+        hashes[a->command_count + i] = b->commands[i].hash;
+    if (status == HAL_OK)
+        status = trace_align(hashes, a->command_count, hashes + a->command_count, b->command_count,
+                             match);
+    if (status == HAL_OK)
+        status = walk_commands(d, where, a, b, match);
+    free(hashes);
+    free(match);
+    return status;
+}
+
+/* ---- Submissions -------------------------------------------------------------------------- */
+
+static enum hal_status compare_submissions(struct diff *d, const char *where,
+                                           const struct diff_item *a, const struct diff_item *b)
+{
+    char place[160];
+    const struct trace_submit *in_a = (const void *)a->event, *in_b = (const void *)b->event;
+    uint64_t before = d->lines;
+    if (in_a->submission == in_b->submission)
+        snprintf(place, sizeof place, "%.100s#s%" PRIu64, where, in_a->submission);
+    else
+        snprintf(place, sizeof place, "%.100s#s%" PRIu64 "/#s%" PRIu64, where, in_a->submission,
+                 in_b->submission);
+    if (a->device_ns && b->device_ns) {
+        d->a_ns += a->device_ns;
+        d->b_ns += b->device_ns;
+    }
+    for (uint32_t i = 0; i < in_a->command_buffer_count && i < in_b->command_buffer_count; i++) {
+        const struct diff_object *first = diff_object(&d->a, trace_submit_command_buffers(in_a)[i]);
+        const struct diff_object *second =
+            diff_object(&d->b, trace_submit_command_buffers(in_b)[i]);
+        if (first && second)
+            HAL_TRY(compare_commands(d, place, first, second));
+    }
+    /* Another queue, other waits, another number of command buffers. */
+    if (a->hash != b->hash && d->lines == before)
+        HAL_TRY(report(d, place, "submitted in another way", a, b, describe_item));
+    return HAL_OK;
+}
+
+static enum hal_status compare_items(struct diff *d, const char *where, const struct diff_item *a,
+                                     const struct diff_item *b)
+{
+    char place[160];
+    if (a->event->kind == TRACE_SUBMIT) {
+        if (a->hash == b->hash)
+            d->submissions.same++;
+        else
+            d->submissions.changed++;
+        return compare_submissions(d, where, a, b);
+    }
+    struct tally *tally = a->event->kind == TRACE_SEMAPHORE_SIGNAL ? &d->signals : &d->accesses;
+    tally->same++;
+    snprintf(place, sizeof place, "%.100sticket %" PRIu64, where, a->event->ticket);
+    return compare_contents(d, place, a, b);
+}
+
+static enum hal_status only_one(struct diff *d, const char *where, const struct diff_item *a,
+                                const struct diff_item *b)
+{
+    char place[160];
+    const struct diff_item *item = a ? a : b;
+    const uint16_t kind = item->event->kind;
+    struct tally *tally = kind == TRACE_SUBMIT             ? &d->submissions
+                          : kind == TRACE_SEMAPHORE_SIGNAL ? &d->signals
+                                                           : &d->accesses;
+    *(a ? &tally->only_a : &tally->only_b) += 1;
+    snprintf(place, sizeof place, "%.100sticket %" PRIu64, where, item->event->ticket);
+    return report(d, place, a ? "only in A" : "only in B", a, b, describe_item);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------ */
+
+struct range {
+    size_t a, a_end, b, b_end;
+};
+
+static uint64_t hash_of(const struct diff_item *item, bool by_shape)
+{
+    return by_shape ? item->shape : item->hash;
+}
+
+typedef enum hal_status compare_range(struct diff *d, const char *where, const struct diff_item *a,
+                                      const struct diff_item *b, const struct range *range);
+
+/* Aligns the items of the range by hash or shape; pairs are compared, what is between is given to
+ * `rest`. */
+static enum hal_status align_range(struct diff *d, const char *where, const struct diff_item *a,
+                                   const struct diff_item *b, const struct range *range,
+                                   bool by_shape, compare_range *rest)
+{
+    const size_t a_count = range->a_end - range->a, b_count = range->b_end - range->b;
+    uint64_t *hashes = hal_alloc(a_count + b_count, sizeof *hashes);
+    size_t *match = hal_alloc(a_count + 1, sizeof *match);
+    enum hal_status status =
+        hashes && match ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory to align %zu calls", a_count);
+    for (size_t i = 0; status == HAL_OK && i < a_count; i++)
+        hashes[i] = hash_of(&a[range->a + i], by_shape);
+    for (size_t i = 0; status == HAL_OK && i < b_count; i++)
+        hashes[a_count + i] = hash_of(&b[range->b + i], by_shape);
+    if (status == HAL_OK)
+        status = trace_align(hashes, a_count, hashes + a_count, b_count, match);
+    struct range between = {range->a, range->a, range->b, range->b};
+    for (size_t i = 0; status == HAL_OK && i <= a_count; i++) {
+        if (i < a_count && match[i] == TRACE_UNALIGNED)
+            continue;
+        between.a_end = range->a + i;
+        between.b_end = i == a_count ? range->b_end : range->b + match[i];
+        status = rest(d, where, a, b, &between);
+        if (status == HAL_OK && i < a_count)
+            status = compare_items(d, where, &a[between.a_end], &b[between.b_end]);
+        between.a = between.a_end + 1;
+        between.b = between.b_end + 1;
+    }
+    free(hashes);
+    free(match);
+    return status;
+}
+
+static enum hal_status report_range(struct diff *d, const char *where, const struct diff_item *a,
+                                    const struct diff_item *b, const struct range *range)
+{
+    for (size_t i = range->a; i < range->a_end; i++)
+        HAL_TRY(only_one(d, where, &a[i], NULL));
+    for (size_t i = range->b; i < range->b_end; i++)
+        HAL_TRY(only_one(d, where, NULL, &b[i]));
+    return HAL_OK;
+}
+
+/* What is not the same may still be the same kernels with other sizes. */
+static enum hal_status compare_shapes(struct diff *d, const char *where, const struct diff_item *a,
+                                      const struct diff_item *b, const struct range *range)
+{
+    if (range->a == range->a_end || range->b == range->b_end)
+        return report_range(d, where, a, b, range);
+    return align_range(d, where, a, b, range, true, report_range);
+}
+
+/* The stream of the same name that comes as late among those of that name. */
+static const struct diff_stream *partner(const struct diff_side *of, size_t index,
+                                         const struct diff_side *in)
+{
+    size_t rank = 0;
+    const char *name = of->streams[index].name;
+    for (size_t i = 0; i < index; i++)
+        rank += of->streams[i].count && strcmp(of->streams[i].name, name) == 0;
+    for (size_t i = 0; i < in->stream_count; i++) {
+        if (in->streams[i].count && strcmp(in->streams[i].name, name) == 0 && rank-- == 0)
+            return &in->streams[i];
+    }
+    return NULL;
+}
+
+static size_t count_streams(const struct diff_side *side)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < side->stream_count; i++)
+        count += side->streams[i].count > 0;
+    return count;
+}
+
+static enum hal_status compare_streams(struct diff *d)
+{
+    const bool several = count_streams(&d->a) > 1 || count_streams(&d->b) > 1;
+    for (size_t i = 0; i < d->a.stream_count; i++) {
+        const struct diff_stream *a = &d->a.streams[i], *b = partner(&d->a, i, &d->b);
+        char where[120] = "";
+        if (!a->count)
+            continue;
+        if (several)
+            snprintf(where, sizeof where, "thread %.100s ", a->name);
+        if (!b) {
+            HAL_TRY(report_range(d, where, a->items, NULL, &(struct range){0, a->count, 0, 0}));
+            continue;
+        }
+        HAL_TRY(align_range(d, where, a->items, b->items, &(struct range){0, a->count, 0, b->count},
+                            false, compare_shapes));
+    }
+    for (size_t i = 0; i < d->b.stream_count; i++) {
+        const struct diff_stream *b = &d->b.streams[i];
+        char where[120];
+        if (!b->count || partner(&d->b, i, &d->a))
+            continue;
+        snprintf(where, sizeof where, "thread %.100s ", b->name);
+        HAL_TRY(report_range(d, where, NULL, b->items, &(struct range){0, 0, 0, b->count}));
+    }
+    return HAL_OK;
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------ */
+
+static void describe_kernels(struct diff_side *side, const void *what, struct trace_text *text)
+{
+    const struct trace_executable_create *made = what;
+    const char *label = trace_reader_string(side->reader, made->label);
+    trace_text_printf(text, "kernels '");
+    trace_text_label(text, label ? label : "", label ? strlen(label) : 0);
+    trace_text_printf(text, "', %" PRIu64 " bytes", made->size);
+}
+
+/* Executables of the same name and entry points, with another source. */
+static enum hal_status compare_kernels(struct diff *d)
+{
+    uint64_t bytes;
+    uint8_t first[32], second[32];
+    for (size_t i = 0; i < d->a.object_count && !d->without_contents; i++) {
+        const struct trace_executable_create *a = (const void *)d->a.objects[i].created;
+        const struct trace_executable_create *b = NULL;
+        if (!a || a->head.kind != TRACE_EXECUTABLE_CREATE)
+            continue;
+        for (size_t k = 0; k < d->b.object_count && !b; k++) {
+            if (d->b.objects[k].hash == d->a.objects[i].hash)
+                b = (const void *)d->b.objects[k].created;
+        }
+        if (!b || b->head.kind != TRACE_EXECUTABLE_CREATE)
+            continue; /* its dispatches tell */
+        if (!a->content || !b->content) {
+            d->unknown_contents++;
+            continue;
+        }
+        HAL_TRY(trace_reader_content_info(d->a.reader, a->content, &bytes, first));
+        HAL_TRY(trace_reader_content_info(d->b.reader, b->content, &bytes, second));
+        if (memcmp(first, second, sizeof first) == 0) {
+            d->same_contents++;
+            continue;
+        }
+        d->other_contents++;
+        HAL_TRY(report(d, "kernels", "another source", a, b, describe_kernels));
+    }
+    return HAL_OK;
+}
+
+/* ---- Summary ------------------------------------------------------------------------------ */
+
+static bool is_same(const struct diff *d)
+{
+    return d->lines == 0;
+}
+
+static void json_tally(struct trace_text *text, const char *key, const struct tally *tally)
+{
+    trace_json_key(text, key);
+    trace_json_open(text, '{');
+    static const char *const keys[] = {"same", "changed", "only_a", "only_b"};
+    const uint64_t values[] = {tally->same, tally->changed, tally->only_a, tally->only_b};
+    for (size_t i = 0; i < 4; i++) {
+        trace_json_key(text, keys[i]);
+        trace_json_u64(text, values[i]);
+    }
+    trace_json_close(text, '}');
+}
+
+static void json_summary(struct diff *d)
+{
+    struct trace_text *text = &d->text;
+    static const char *const keys[] = {"differences",      "same_contents", "other_contents",
+                                       "unknown_contents", "device_ns_a",   "device_ns_b"};
+    const uint64_t values[] = {d->lines,          d->same_contents,
+                               d->other_contents, d->unknown_contents,
+                               (uint64_t)d->a_ns, (uint64_t)d->b_ns};
+    trace_json_close(text, ']');
+    trace_json_key(text, "same");
+    trace_json_bool(text, is_same(d));
+    json_tally(text, "submissions", &d->submissions);
+    json_tally(text, "commands", &d->commands);
+    json_tally(text, "host_accesses", &d->accesses);
+    json_tally(text, "host_signals", &d->signals);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        trace_json_key(text, keys[i]);
+        trace_json_u64(text, values[i]);
+    }
+    trace_json_close(text, '}');
+    trace_text_append(text, "\n", 1);
+}
+
+static void text_summary(struct diff *d)
+{
+    struct trace_text *text = &d->text;
+    if (d->limit && d->lines > d->limit)
+        trace_text_printf(text, "... and %" PRIu64 " differences more (--limit=0 shows all)\n",
+                          d->lines - d->limit);
+    trace_text_printf(text,
+                      "%s: submissions %" PRIu64 " same, %" PRIu64 " changed, %" PRIu64
+                      " only in A, %" PRIu64 " only in B; commands %" PRIu64 " same, %" PRIu64
+                      " only in A, %" PRIu64 " only in B\n",
+                      is_same(d) ? "same" : "different", d->submissions.same,
+                      d->submissions.changed, d->submissions.only_a, d->submissions.only_b,
+                      d->commands.same, d->commands.only_a, d->commands.only_b);
+    trace_text_printf(
+        text,
+        "contents: %" PRIu64 " same, %" PRIu64 " different, %" PRIu64
+        " not known; device time of submissions that both have: %.3f ms and %.3f ms\n",
+        d->same_contents, d->other_contents, d->unknown_contents, (double)d->a_ns / 1e6,
+        (double)d->b_ns / 1e6);
+}
+
+static enum hal_status compare(struct diff *d, const char *a, const char *b)
+{
+    HAL_TRY(diff_open(&d->a, a));
+    HAL_TRY(diff_open(&d->b, b));
+    if (*trace_reader_truncated(d->a.reader))
+        tool_error("'%s' is incomplete: %s", a, trace_reader_truncated(d->a.reader));
+    if (*trace_reader_truncated(d->b.reader))
+        tool_error("'%s' is incomplete: %s", b, trace_reader_truncated(d->b.reader));
+    if (d->as_json) {
+        trace_json_open(&d->text, '{');
+        trace_json_key(&d->text, "changes");
+        trace_json_open(&d->text, '[');
+    } else if (!d->quiet) {
+        trace_text_printf(&d->text, "--- A ");
+        trace_text_label(&d->text, a, strlen(a));
+        trace_text_printf(&d->text, "\n+++ B ");
+        trace_text_label(&d->text, b, strlen(b));
+        trace_text_append(&d->text, "\n", 1);
+    }
+    HAL_TRY(compare_kernels(d));
+    HAL_TRY(compare_streams(d));
+    if (d->as_json)
+        json_summary(d);
+    else if (!d->quiet)
+        text_summary(d);
+    return tool_write(&d->text, true);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"no-contents", no_argument, NULL, 'c'},
+                                            {"limit", required_argument, NULL, 'l'},
+                                            {0}};
+    static struct diff d; /* large */
+    char *rest;
+    memset(&d, 0, sizeof d);
+    d.limit = 200;
+    for (int option; (option = getopt_long(argc, argv, "q", options, NULL)) != -1;) {
+        switch (option) {
+        case 'j': d.as_json = true; break;
+        case 'q': d.quiet = true; break;
+        case 'c': d.without_contents = true; break;
+        case 'l':
+            d.limit = strtoull(optarg, &rest, 10);
+            if (*optarg >= '0' && *optarg <= '9' && !*rest)
+                break;
+            tool_error("diff: --limit=%s: not a number", optarg);
+            return TOOL_USAGE;
+        default: return tool_wrong_option("diff", argv);
+        }
+    }
+    if (argc - optind != 2) {
+        tool_error("diff: which two files? (see hal-trace diff --help)");
+        return TOOL_USAGE;
+    }
+    const enum hal_status status = compare(&d, argv[optind], argv[optind + 1]);
+    if (status != HAL_OK)
+        tool_error("%s", hal_message());
+    trace_text_finish(&d.text);
+    diff_close(&d.a);
+    diff_close(&d.b);
+    return status != HAL_OK ? TOOL_FAILED : is_same(&d) ? TOOL_OK : TOOL_DIFFERENT;
+}
+
+const struct tool_command tool_diff = {
+    .name = "diff",
+    .summary = "what two captures of a program do in different ways",
+    .help = "usage: hal-trace diff [--json] [--quiet] [--no-contents] [--limit=N] A B\n\n"
+            "Compares what two captures asked for: the submissions with their commands, what the\n"
+            "host wrote and read, thread by thread. Objects are the same when their labels and\n"
+            "sizes are; numbers and times do not matter. Lines that begin with - are only in A,\n"
+            "with + only in B, with ! in both with other bytes.\n\n"
+            "  -q, --quiet        print nothing: the exit status says it\n"
+            "      --no-contents  do not compare bytes\n"
+            "      --limit=N      differences to print (default 200; 0: all)\n"
+            "      --json         as one JSON object\n\n"
+            "Exit status: 0 the same, 1 different, 2 wrong usage, 3 one cannot be read.\n",
+    .run = run,
+};

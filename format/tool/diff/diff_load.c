@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a trace for a comparison. */
+#include "format/tool/diff/diff.h"
+#include "format/tool/support/tool.h"
+
+#include "hal/base/mem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum hal_status no_memory(void)
+{
+    return hal_fail(HAL_NO_MEMORY, "no memory to compare traces");
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+    hash = mix(hash, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return mix(hash, 0);
+}
+
+static uint64_t mix_string(const struct diff_side *side, uint64_t hash, uint32_t id)
+{
+    const char *text = trace_reader_string(side->reader, id);
+    return text ? mix_bytes(hash, text, strlen(text)) : mix(hash, 0);
+}
+
+struct diff_object *diff_object(const struct diff_side *side, uint64_t id)
+{
+    uint32_t row = 0;
+    return id && hal_idmap_find(&side->ids, id, &row) ? &side->objects[row] : NULL;
+}
+
+/* ---- Objects ---- */
+
+static enum hal_status object_row(struct diff_side *side, uint64_t id, struct diff_object **out)
+{
+    uint32_t row = 0;
+    void *objects = side->objects;
+    if (side->object_count >= UINT32_MAX - 1 ||
+        !hal_grow(&objects, &side->object_capacity, side->object_count + 1, sizeof *side->objects))
+        return no_memory();
+    side->objects = objects;
+    if (!hal_idmap_add(&side->ids, id, (uint32_t)side->object_count, &row))
+        return no_memory();
+    if (row == side->object_count)
+        side->objects[side->object_count++] = (struct diff_object){0};
+    *out = &side->objects[row];
+    return HAL_OK;
+}
+
+static uint64_t object_hash(const struct diff_side *side, uint64_t id)
+{
+    const struct diff_object *object = diff_object(side, id);
+    return object ? object->hash : 0;
+}
+
+static enum hal_status load_object(struct diff_side *side, const struct trace_event *event)
+{
+    const void *any = event;
+    const struct trace_buffer_create *buffer = any;
+    const struct trace_executable_create *executable = any;
+    const struct trace_semaphore_create *semaphore = any;
+    const struct trace_command_buffer_create *commands = any;
+    const struct trace_object_event *plain = any;
+    uint64_t id, hash = mix(7, event->kind);
+    if (event->status != HAL_OK)
+        return HAL_OK;
+    switch (event->kind) {
+    case TRACE_BUFFER_CREATE:
+        id = buffer->buffer;
+        hash = mix(mix_string(side, hash, buffer->label), buffer->size);
+        break;
+    case TRACE_EXECUTABLE_CREATE:
+        id = executable->executable;
+        hash = mix_string(side, hash, executable->label);
+        for (uint32_t i = 0; i < executable->entry_point_count; i++)
+            hash = mix_string(side, hash, executable->entry_points[i].name);
+        break;
+    case TRACE_SEMAPHORE_CREATE:
+        id = semaphore->semaphore;
+        hash = mix_string(side, hash, semaphore->label);
+        break;
+    case TRACE_COMMAND_BUFFER_CREATE:
+        id = commands->command_buffer;
+        hash = mix_string(side, hash, commands->label);
+        break;
+    case TRACE_EVENT_CREATE:
+        id = plain->object;
+        hash = mix_string(side, hash, plain->label);
+        break;
+    default: return HAL_OK;
+    }
+    struct diff_object *object = NULL;
+    struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
+    HAL_TRY(object_row(side, id, &object));
+    if (!copy)
+        return no_memory();
+    memcpy(copy, event, event->bytes);
+    object->created = copy;
+    object->hash = hash;
+    return HAL_OK;
+}
+
+/* ---- Commands ---- */
+
+static uint64_t mix_columns(const struct diff_side *side, uint64_t hash,
+                            const struct trace_column *columns, uint32_t count, const uint8_t *base)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t value = trace_load(base + columns[i].member_at, columns[i].width);
+        if (columns[i].reference == TRACE_REFERENCE_OBJECT)
+            hash = mix(hash, object_hash(side, value));
+        else if (columns[i].reference == TRACE_REFERENCE_STRING)
+            hash = mix_string(side, hash, (uint32_t)value);
+        else
+            hash = mix(hash, value);
+    }
+    return hash;
+}
+
+static uint64_t command_hash(const struct diff_side *side, const struct trace_segment *segment)
+{
+    const struct trace_layout *layout = trace_family_layout(&trace_segment_family, segment->kind);
+    uint64_t hash = mix_columns(side, mix(1, segment->kind), layout->columns, layout->column_count,
+                                (const void *)segment);
+    const uint8_t *at = (const uint8_t *)segment + layout->record_bytes;
+    for (uint32_t i = 0; i < layout->part_count; i++) {
+        const struct trace_part *part = &layout->parts[i];
+        const uint64_t count = trace_part_count(part, segment);
+        if (!part->columns && segment->kind != TRACE_UPDATE)
+            hash = mix_bytes(hash, at, (size_t)count);
+        for (uint64_t k = 0; part->columns && k < count; k++)
+            hash = mix_columns(side, hash, part->columns, part->column_count,
+                               at + k * part->element_bytes);
+        at += count * part->element_bytes;
+    }
+    return hash;
+}
+
+/* Which kernel, or what kind of command. */
+static uint64_t command_shape(const struct diff_side *side, const struct trace_segment *segment)
+{
+    const void *any = segment;
+    const struct trace_dispatch *dispatch = any;
+    const struct trace_dispatch_indirect *indirect = any;
+    if (segment->kind == TRACE_DISPATCH)
+        return mix(object_hash(side, dispatch->executable), dispatch->entry);
+    if (segment->kind == TRACE_DISPATCH_INDIRECT)
+        return mix(object_hash(side, indirect->executable), indirect->entry);
+    return segment->kind;
+}
+
+static enum hal_status load_seal(struct diff_side *side,
+                                 const struct trace_command_buffer_seal *seal,
+                                 const struct trace_segment *segments)
+{
+    struct diff_object *object = NULL;
+    uint8_t *copy = trace_arena_alloc(&side->arena, (size_t)seal->segment_bytes);
+    struct diff_command *commands =
+        trace_arena_array(&side->arena, seal->segment_count, sizeof *commands);
+    HAL_TRY(object_row(side, seal->command_buffer, &object));
+    if (!copy || !commands)
+        return no_memory();
+    if (seal->segment_bytes)
+        memcpy(copy, segments, (size_t)seal->segment_bytes);
+    object->commands = commands;
+    object->command_count = seal->segment_count;
+    object->shape = object->hash;
+    const struct trace_segment *segment = (const void *)copy;
+    for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
+        commands[i] = (struct diff_command){segment, command_hash(side, segment)};
+        object->hash = mix(object->hash, commands[i].hash);
+        object->shape = mix(object->shape, command_shape(side, segment));
+    }
+    return HAL_OK;
+}
+
+/* ---- Items ---- */
+
+static enum hal_status stream_of(struct diff_side *side, uint32_t thread,
+                                 struct diff_stream **out_stream)
+{
+    for (size_t i = side->stream_count; i-- > 0;) {
+        if (side->streams[i].thread == thread) {
+            *out_stream = &side->streams[i];
+            return HAL_OK;
+        }
+    }
+    void *streams = side->streams;
+    if (!hal_grow(&streams, &side->stream_capacity, side->stream_count + 1, sizeof *side->streams))
+        return no_memory();
+    side->streams = streams;
+    const struct trace_thread *known = trace_reader_find_thread(side->reader, thread);
+    const char *name = known ? trace_reader_string(side->reader, known->name) : NULL;
+    *out_stream = &side->streams[side->stream_count++];
+    **out_stream = (struct diff_stream){.thread = thread, .name = name ? name : ""};
+    return HAL_OK;
+}
+
+static enum hal_status add_place(struct diff_side *side, uint64_t submission,
+                                 const struct diff_stream *stream)
+{
+    uint32_t row = 0;
+    void *places = side->places;
+    if (!hal_grow(&places, &side->place_capacity, side->place_count + 1, sizeof *side->places))
+        return no_memory();
+    side->places = places;
+    if (!hal_idmap_add(&side->submissions, submission, (uint32_t)side->place_count, &row))
+        return no_memory();
+    if (row == side->place_count)
+        side->places[side->place_count++] =
+            (struct diff_place){(size_t)(stream - side->streams), stream->count};
+    return HAL_OK;
+}
+
+static void hash_submission(const struct diff_side *side, const struct trace_submit *submit,
+                            struct diff_item *item)
+{
+    const uint32_t values = submit->wait_count + submit->signal_count;
+    uint64_t hash = mix(mix(2, submit->operation), submit->queue);
+    hash = mix(mix(hash, submit->wait_count), submit->signal_count);
+    for (uint32_t i = 0; i < values; i++)
+        hash = mix(hash, object_hash(side, submit->values[i].semaphore));
+    hash = mix(mix(hash, object_hash(side, submit->buffer)), submit->offset);
+    hash = mix(mix(mix_string(side, hash, submit->file), submit->size), submit->file_offset);
+    uint64_t shape = mix(3, submit->operation);
+    for (uint32_t i = 0; i < submit->command_buffer_count; i++) {
+        const struct diff_object *commands =
+            diff_object(side, trace_submit_command_buffers(submit)[i]);
+        hash = mix(hash, commands ? commands->hash : 0);
+        shape = mix(shape, commands ? commands->shape : 0);
+    }
+    item->hash = hash;
+    item->shape = shape;
+}
+
+static bool make_item(const struct diff_side *side, const struct diff_stream *stream,
+                      const struct trace_event *event, struct diff_item *item)
+{
+    const void *any = event;
+    const struct trace_content_event *access = any;
+    const struct trace_semaphore_event *signal = any;
+    switch (event->kind) {
+    case TRACE_SUBMIT: hash_submission(side, any, item); return event->status == HAL_OK;
+    case TRACE_HOST_WRITE:
+    case TRACE_HOST_READ:
+        item->hash = mix(mix(4, event->kind), object_hash(side, access->buffer));
+        item->hash = item->shape = mix(mix(item->hash, access->offset), access->size);
+        return !stream->call; /* any thread makes host calls: the submission says what it is */
+    case TRACE_SEMAPHORE_SIGNAL:
+        item->hash = item->shape = mix(5, object_hash(side, signal->semaphore));
+        return !(signal->flags & 4); /* not by another device */
+    default: return false;
+    }
+}
+
+static enum hal_status load_item(struct diff_side *side, const struct trace_event *event)
+{
+    struct diff_item item = {0};
+    struct diff_stream *stream = NULL;
+    HAL_TRY(stream_of(side, event->thread, &stream));
+    if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
+        stream->call = event->kind == TRACE_HOST_CALL_BEGIN;
+    if (event->kind == TRACE_COLLECTIVE)
+        stream->call = true;
+    if (!make_item(side, stream, event, &item))
+        return HAL_OK;
+    if (event->kind == TRACE_SUBMIT)
+        HAL_TRY(add_place(side, ((const struct trace_submit *)(const void *)event)->submission,
+                          stream));
+    struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
+    void *items = stream->items;
+    if (!copy || !hal_grow(&items, &stream->capacity, stream->count + 1, sizeof *stream->items))
+        return no_memory();
+    stream->items = items;
+    memcpy(copy, event, event->bytes);
+    item.event = copy;
+    stream->items[stream->count++] = item;
+    return HAL_OK;
+}
+
+/* Objects first: another thread may have made them, later in the file. */
+static enum hal_status first_round(void *user, const struct trace_event *event,
+                                   const struct trace_segment *segments)
+{
+    (void)segments;
+    return load_object(user, event);
+}
+
+static enum hal_status second_round(void *user, const struct trace_event *event,
+                                    const struct trace_segment *segments)
+{
+    return event->kind == TRACE_COMMAND_BUFFER_SEAL ? load_seal(user, (const void *)event, segments)
+                                                    : HAL_OK;
+}
+
+static enum hal_status third_round(void *user, const struct trace_event *event,
+                                   const struct trace_segment *segments)
+{
+    (void)segments;
+    return load_item(user, event);
+}
+
+static enum hal_status take_times(void *user, const struct trace_event *event,
+                                  const struct trace_segment *segments)
+{
+    struct diff_side *side = user;
+    const struct trace_submission_done *done = (const void *)event;
+    uint32_t row = 0;
+    (void)segments;
+    if (event->kind != TRACE_SUBMISSION_DONE ||
+        !hal_idmap_find(&side->submissions, done->submission, &row))
+        return HAL_OK;
+    struct diff_item *item = &side->streams[side->places[row].stream].items[side->places[row].item];
+    if (event->begin_ns && event->end_ns > event->begin_ns)
+        item->device_ns = event->end_ns - event->begin_ns;
+    return HAL_OK;
+}
+
+/* ---- Words ---- */
+
+static void name_object(void *user, struct trace_text *text, uint64_t id)
+{
+    const struct diff_side *side = user;
+    const struct diff_object *object = diff_object(side, id);
+    const void *created = object ? object->created : NULL;
+    const struct trace_buffer_create *buffer = created;
+    uint32_t label = 0;
+    if (!created) {
+        trace_text_printf(text, "?");
+        return;
+    }
+    switch (object->created->kind) {
+    case TRACE_BUFFER_CREATE: label = buffer->label; break;
+    case TRACE_EXECUTABLE_CREATE:
+        label = ((const struct trace_executable_create *)created)->label;
+        break;
+    case TRACE_SEMAPHORE_CREATE:
+        label = ((const struct trace_semaphore_create *)created)->label;
+        break;
+    case TRACE_COMMAND_BUFFER_CREATE:
+        label = ((const struct trace_command_buffer_create *)created)->label;
+        break;
+    default: label = ((const struct trace_object_event *)created)->label; break;
+    }
+    const char *words = trace_reader_string(side->reader, label);
+    if (words && *words) {
+        trace_text_append(text, "'", 1);
+        trace_text_label(text, words, strlen(words));
+        trace_text_append(text, "'", 1);
+    } else if (object->created->kind == TRACE_BUFFER_CREATE) {
+        trace_text_printf(text, "buffer(%" PRIu64 ")", buffer->size);
+    } else {
+        trace_text_printf(text, "(%s)", trace_event_name(object->created->kind));
+    }
+}
+
+void diff_describe_command(struct diff_side *side, const struct diff_command *command,
+                           struct trace_text *text)
+{
+    const struct trace_layout *layout =
+        trace_family_layout(&trace_segment_family, command->segment->kind);
+    const struct trace_dispatch *dispatch = (const void *)command->segment;
+    side->printer.text = *text;
+    trace_text_printf(&side->printer.text, "%s", layout->name);
+    if (command->segment->kind == TRACE_DISPATCH) {
+        const struct diff_object *object = diff_object(side, dispatch->executable);
+        const struct trace_executable_create *made = object ? (const void *)object->created : NULL;
+        const char *name =
+            made && made->head.kind == TRACE_EXECUTABLE_CREATE &&
+                    dispatch->entry < made->entry_point_count
+                ? trace_reader_string(side->reader, made->entry_points[dispatch->entry].name)
+                : NULL;
+        trace_text_printf(&side->printer.text, " '");
+        trace_text_label(&side->printer.text, name ? name : "?", name ? strlen(name) : 1);
+        trace_text_printf(&side->printer.text, "' of %u x %u x %u workgroups",
+                          dispatch->workgroup_count[0], dispatch->workgroup_count[1],
+                          dispatch->workgroup_count[2]);
+    } else {
+        tool_print_record(&side->printer, layout, command->segment);
+    }
+    *text = side->printer.text;
+}
+
+void diff_describe_item(struct diff_side *side, const struct diff_item *item,
+                        struct trace_text *text)
+{
+    const void *any = item->event;
+    const struct trace_submit *submit = any;
+    const struct trace_content_event *access = any;
+    uint64_t commands = 0;
+    switch (item->event->kind) {
+    case TRACE_SUBMIT:
+        for (uint32_t i = 0; i < submit->command_buffer_count; i++) {
+            const struct diff_object *object =
+                diff_object(side, trace_submit_command_buffers(submit)[i]);
+            commands += object ? object->command_count : 0;
+        }
+        trace_text_printf(text, "#s%" PRIu64 ", %" PRIu64 " commands", submit->submission,
+                          commands);
+        for (uint32_t i = 0; i < submit->command_buffer_count && i < 3; i++) {
+            trace_text_printf(text, i ? ", " : " in ");
+            name_object(side, text, trace_submit_command_buffers(submit)[i]);
+        }
+        break;
+    case TRACE_HOST_WRITE:
+    case TRACE_HOST_READ:
+        trace_text_printf(text,
+                          item->event->kind == TRACE_HOST_READ ? "read-back of " : "write to ");
+        name_object(side, text, access->buffer);
+        trace_text_printf(text, ", %" PRIu64 " bytes at %" PRIu64, access->size, access->offset);
+        break;
+    default:
+        trace_text_printf(text, "signal of ");
+        name_object(side, text, ((const struct trace_semaphore_event *)any)->semaphore);
+        break;
+    }
+}
+
+/* ---- Contents ---- */
+
+enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
+                            bool *out_known, uint8_t out_sha256[32])
+{
+    uint64_t bytes;
+    *out_known = false;
+    if (!event->content)
+        return HAL_OK;
+    HAL_TRY(trace_reader_content_info(side->reader, event->content, &bytes, out_sha256));
+    if (event->flags & TRACE_FLAG_DIGEST) {
+        if (bytes != TRACE_DIGEST_BYTES || !trace_reader_has_content(side->reader, event->content))
+            return HAL_OK;
+        HAL_TRY(trace_reader_content(side->reader, event->content, out_sha256, TRACE_DIGEST_BYTES));
+    }
+    *out_known = true;
+    return HAL_OK;
+}
+
+/* ---- Beginning and end ---- */
+
+enum hal_status diff_open(struct diff_side *side, const char *path)
+{
+    *side = (struct diff_side){.path = path};
+    trace_arena_init(&side->arena, SIZE_MAX);
+    HAL_TRY(trace_reader_open(path, &side->reader));
+    side->printer = (struct tool_printer){
+        .reader = side->reader, .brief = true, .name = name_object, .user = side};
+    trace_visit *const rounds[] = {first_round, second_round, third_round, take_times};
+    const size_t count = sizeof rounds / sizeof *rounds;
+    struct tool_progress progress;
+    enum hal_status status = HAL_OK;
+    tool_progress_begin(&progress, "reading", count * trace_reader_counts(side->reader)->events);
+    for (size_t i = 0; status == HAL_OK && i < count; i++)
+        status = tool_each(side->reader, &progress, rounds[i], side);
+    tool_progress_end(&progress);
+    return status;
+}
+
+void diff_close(struct diff_side *side)
+{
+    for (size_t i = 0; i < side->stream_count; i++)
+        free(side->streams[i].items);
+    free(side->streams);
+    free(side->objects);
+    free(side->places);
+    hal_idmap_finish(&side->ids);
+    hal_idmap_finish(&side->submissions);
+    trace_arena_finish(&side->arena);
+    trace_reader_close(side->reader);
+}

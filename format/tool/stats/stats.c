@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace stats: what was executed how often, in numbers. */
+#include "format/tool/stats/stats.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+static void add_time(struct trace_text *text, const char *key, bool is_known, int64_t ns)
+{
+    trace_json_key(text, key);
+    if (is_known)
+        trace_json_i64(text, ns);
+    else
+        trace_json_double(text, NAN); /* null */
+}
+
+static void json_typical(struct trace_text *text, const struct trace_typical *typical)
+{
+    const bool is_known = typical->count > 0;
+    add_time(text, "median_ns", is_known, typical->median_ns);
+    add_time(text, "low_ns", is_known, typical->low_ns);
+    add_time(text, "high_ns", is_known, typical->high_ns);
+    add_time(text, "min_ns", is_known, typical->min_ns);
+    add_time(text, "max_ns", is_known, typical->max_ns);
+    add(text, "warm_up", typical->warm_up);
+}
+
+static void json_kernels(struct trace_text *text, const struct stats *s)
+{
+    trace_json_key(text, "kernels");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        const struct kernel *k = tool_table_row(&s->kernels, i);
+        const char *name = trace_reader_string(s->reader, k->name);
+        trace_json_open(text, '{');
+        trace_json_key(text, "name");
+        trace_json_text(text, name ? name : "");
+        add(text, "executable", k->executable);
+        add(text, "entry", k->entry);
+        add(text, "dispatches", k->dispatches);
+        add(text, "workgroups", k->groups);
+        add(text, "threads_per_group",
+            (uint64_t)k->group_size[0] * k->group_size[1] * k->group_size[2]);
+        add(text, "alone", k->alone);
+        add(text, "alone_ns", k->alone_ns);
+        add(text, "timed", k->timed);
+        add(text, "timed_ns", k->timed_ns);
+        json_typical(text, &k->each);
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
+}
+
+static void json_tally(struct trace_text *text, const char *key, const struct tally *tally)
+{
+    trace_json_key(text, key);
+    trace_json_open(text, '{');
+    add(text, "count", tally->count);
+    add(text, "bytes", tally->bytes);
+    add(text, "ns", (uint64_t)tally->ns);
+    trace_json_close(text, '}');
+}
+
+static void print_json(struct trace_text *text, const char *path, struct stats *s)
+{
+    trace_json_open(text, '{');
+    trace_json_key(text, "file");
+    trace_json_text(text, path);
+    add(text, "submissions", s->submissions.count);
+    add(text, "device_ns", (uint64_t)s->device_ns);
+    add(text, "dispatches", s->total.dispatches);
+    add(text, "indirect_dispatches", s->total.indirect);
+    add(text, "barriers", s->total.barriers);
+    add(text, "fills", s->total.fills);
+    add(text, "copies", s->total.copies);
+    add(text, "updates", s->total.updates);
+    add(text, "transfer_bytes", s->total.transfer_bytes);
+    json_tally(text, "submit_calls", &s->submits);
+    json_tally(text, "host_waits", &s->waits);
+    json_tally(text, "uploads", &s->uploads);
+    json_tally(text, "readbacks", &s->readbacks);
+    json_kernels(text, s);
+    exchanges_json(&s->exchanges, s->reader, text);
+    failures_json(&s->failures, s->reader, text);
+    trace_json_close(text, '}');
+    trace_text_append(text, "\n", 1);
+}
+
+static void print_tally(struct trace_text *text, const char *name, const struct tally *tally)
+{
+    trace_text_printf(text, "%-12s %" PRIu64 " in %.3f ms", name, tally->count,
+                      (double)tally->ns / 1e6);
+    if (tally->bytes)
+        trace_text_printf(text, ", %" PRIu64 " bytes", tally->bytes);
+    trace_text_append(text, "\n", 1);
+}
+
+/* The median and its interval, or of few the extremes. */
+static void print_typical(struct trace_text *text, const struct trace_typical *typical)
+{
+    char interval[64];
+    snprintf(interval, sizeof interval, "(%.3f to %.3f)", (double)typical->low_ns / 1e3,
+             (double)typical->high_ns / 1e3);
+    if (typical->count)
+        trace_text_printf(text, "%9.3f us  %-24s  ", (double)typical->median_ns / 1e3, interval);
+    else
+        trace_text_printf(text, "%12s  %-24s  ", "-", "");
+}
+
+static void print_text(struct trace_text *text, struct stats *s)
+{
+    trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submissions.count,
+                      (double)s->device_ns / 1e6);
+    trace_text_printf(text,
+                      "executed     %" PRIu64 " dispatches (%" PRIu64 " indirect), %" PRIu64
+                      " barriers, %" PRIu64 " fills, %" PRIu64 " copies, %" PRIu64
+                      " updates, %" PRIu64 " bytes moved\n",
+                      s->total.dispatches, s->total.indirect, s->total.barriers, s->total.fills,
+                      s->total.copies, s->total.updates, s->total.transfer_bytes);
+    print_tally(text, "submit calls", &s->submits);
+    print_tally(text, "host waits", &s->waits);
+    print_tally(text, "uploads", &s->uploads);
+    print_tally(text, "read-backs", &s->readbacks);
+    failures_print(&s->failures, s->reader, text);
+    trace_text_printf(text, "\n%12s %14s %12s  %-24s  %s\n", "dispatches", "workgroups",
+                      "each, median", "(95 % interval)", "kernel");
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        const struct kernel *k = tool_table_row(&s->kernels, i);
+        const char *name = trace_reader_string(s->reader, k->name);
+        trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " ", k->dispatches, k->groups);
+        print_typical(text, &k->each);
+        trace_text_label(text, name ? name : "", strlen(name ? name : ""));
+        trace_text_printf(text, " (%u x %u x %u, executable %" PRIu64 ")\n", k->group_size[0],
+                          k->group_size[1], k->group_size[2], k->executable);
+    }
+    exchanges_print(&s->exchanges, s->reader, text);
+}
+
+/* `out_written`: the output can still be written. */
+static int stats(const char *path, bool as_json, bool *out_written)
+{
+    struct stats s;
+    struct trace_reader *reader;
+    struct trace_text text = {0};
+    enum hal_status status = trace_reader_open(path, &reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    if (*trace_reader_truncated(reader))
+        tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(reader));
+    status = stats_load(&s, reader);
+    if (status == HAL_OK) {
+        if (as_json)
+            print_json(&text, path, &s);
+        else
+            print_text(&text, &s);
+        status = tool_write(&text, true);
+        *out_written = status == HAL_OK;
+    }
+    const int code = tool_fail(status);
+    trace_text_finish(&text);
+    stats_finish(&s);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false, is_written = true;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option != 'j')
+            return tool_wrong_option("stats", argv);
+        as_json = true;
+    }
+    if (optind >= argc - 1 || !as_json) {
+        const char *path = tool_one_file(argc, argv, optind);
+        return path ? stats(path, as_json, &is_written) : TOOL_USAGE;
+    }
+    /* Of many traces: one that cannot be read does not keep the others out. */
+    int result = TOOL_OK;
+    for (int i = optind; i < argc && is_written; i++) {
+        const int code = stats(argv[i], true, &is_written);
+        result = code == TOOL_OK ? result : code;
+    }
+    return result;
+}
+
+const struct tool_command tool_stats = {
+    .name = "stats",
+    .summary = "what was executed how often",
+    .help =
+        "usage: hal-trace stats FILE\n"
+        "       hal-trace stats --json FILE...\n\n"
+        "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
+        "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
+        "of those submissions that consist of one dispatch of the kernel, 'timed' that of the\n"
+        "dispatches which the device timed one by one (a capture of mode 'dispatch'). Of\n"
+        "collectives: what this rank sent and received, by channel.\n\n"
+        "  --json   as one JSON object on a line for each file; times are nanoseconds\n",
+    .run = run,
+};

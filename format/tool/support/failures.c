@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/tool/support/failures.h"
+
+#include "format/tool/support/print.h"
+#include "format/tool/support/tool.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct failed_calls {
+    uint32_t call, message, thread;
+    uint16_t status;
+    uint64_t count;
+    int64_t first_ns;
+};
+
+enum hal_status failures_take(struct failures *failures, const struct trace_failure *record)
+{
+    failures->calls.row_bytes = sizeof(struct failed_calls);
+    struct failed_calls *calls =
+        tool_table_add(&failures->calls, (uint64_t)record->call << 32 | record->message);
+    if (!calls)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu failed calls", failures->calls.count);
+    if (!calls->count)
+        *calls = (struct failed_calls){.call = record->call,
+                                       .message = record->message,
+                                       .thread = record->head.thread,
+                                       .status = record->head.status,
+                                       .first_ns = record->head.begin_ns};
+    if (record->head.begin_ns < calls->first_ns) { /* chunks of threads follow each other */
+        calls->first_ns = record->head.begin_ns;
+        calls->thread = record->head.thread;
+    }
+    calls->count++;
+    failures->total++;
+    return HAL_OK;
+}
+
+void failures_finish(struct failures *failures)
+{
+    tool_table_finish(&failures->calls);
+    *failures = (struct failures){0};
+}
+
+static const char *string_of(const struct trace_reader *reader, uint32_t string)
+{
+    const char *text = trace_reader_string(reader, string);
+    return text ? text : "";
+}
+
+void failures_print(const struct failures *failures, const struct trace_reader *reader,
+                    struct trace_text *text)
+{
+    enum { MOST = 20 };
+    if (!failures->total)
+        return;
+    trace_text_printf(text, "failed calls %" PRIu64 "\n", failures->total);
+    for (size_t i = 0; i < failures->calls.count && i < MOST; i++) {
+        const struct failed_calls *f = tool_table_row(&failures->calls, i);
+        const char *call = string_of(reader, f->call), *message = string_of(reader, f->message);
+        trace_text_printf(text, "  %" PRIu64 " × ", f->count);
+        trace_text_label(text, call, strlen(call));
+        trace_text_printf(text, ", first at %.3f us: %s, ",
+                          (double)tool_since(trace_reader_header(reader)->start_ns, f->first_ns) /
+                              1e3,
+                          hal_status_name((enum hal_status)f->status));
+        trace_text_label(text, message, strlen(message));
+        trace_text_append(text, "\n", 1);
+    }
+    if (failures->calls.count > MOST)
+        trace_text_printf(text, "  and %zu others (hal-trace dump --kind=failure)\n",
+                          failures->calls.count - MOST);
+}
+
+static void add(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+static void add_text(struct trace_text *text, const char *key, const char *value)
+{
+    trace_json_key(text, key);
+    trace_json_text(text, value ? value : "");
+}
+
+void failures_json(const struct failures *failures, const struct trace_reader *reader,
+                   struct trace_text *text)
+{
+    trace_json_key(text, "failed_calls");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < failures->calls.count; i++) {
+        const struct failed_calls *f = tool_table_row(&failures->calls, i);
+        trace_json_open(text, '{');
+        add_text(text, "call", string_of(reader, f->call));
+        add_text(text, "status", hal_status_name((enum hal_status)f->status));
+        add_text(text, "message", trace_reader_string(reader, f->message));
+        add(text, "count", f->count);
+        add(text, "thread", f->thread);
+        trace_json_key(text, "first_ns");
+        trace_json_i64(text, tool_since(trace_reader_header(reader)->start_ns, f->first_ns));
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
+}

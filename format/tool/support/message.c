@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of the program. A file of its own, so that another program (tests/fuzz) can define it.
+ */
+#include "format/tool/support/tool.h"
+
+#include "hal/base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void tool_error(const char *format, ...)
+{
+    va_list arguments;
+    char text[HAL_MESSAGE_BYTES];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "hal-trace: %s\n", hal_shown_lines(text).text);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of hal-trace that write a trace have in common. */
+#include "format/tool/support/tool.h"
+
+#include "hal/base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_said; /* a message about the options went out */
+
+bool tool_output_option(const char *command, int option, struct trace_rewrite_options *out)
+{
+    char *rest;
+    switch (option) {
+    case 'o': out->path = optarg; return true;
+    case 'f': out->force = true; return true;
+    case 'L':
+        out->compression_level = (int)strtol(optarg, &rest, 10);
+        if (*optarg && !*rest && out->compression_level >= 1 && out->compression_level <= 19)
+            return true;
+        tool_error("%s: --level=%s: not a number from 1 to 19", command, optarg);
+        is_said = true;
+        return false;
+    default: return false;
+    }
+}
+
+int tool_wrong_option(const char *command, char **argv)
+{
+    /* Of letters behind one dash, getopt goes past the word with the last one. */
+    const char *const next = argv[optind];
+    const char *const letter = next && next[0] == '-' && optopt ? strchr(next + 1, optopt) : NULL;
+    const char *const option = letter && letter[1] ? next : argv[optind - 1];
+    if (!is_said)
+        tool_error("%s: unknown option '%s', or one without its value (see hal-trace %s --help)",
+                   command, option, command);
+    return TOOL_USAGE;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+bool tool_output_check(const char *command, const struct trace_rewrite_options *output,
+                       char *const *inputs, int input_count)
+{
+    if (!output->path) {
+        tool_error("%s: where to? -o OUTPUT (see hal-trace %s --help)", command, command);
+        return false;
+    }
+    for (int i = 0; i < input_count; i++) {
+        if (is_same_file(output->path, inputs[i])) {
+            tool_error("%s: '%s' is the trace to read: write to another file", command,
+                       output->path);
+            return false;
+        }
+    }
+    return true;
+}
+
+enum hal_status tool_add_edit(struct trace_header *header, const char *edit,
+                              const char ***out_edits)
+{
+    const char **edits = hal_alloc(header->edit_count + 1, sizeof *edits);
+    *out_edits = edits;
+    if (!edits)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the header");
+    for (size_t i = 0; i < header->edit_count; i++)
+        edits[i] = header->edits[i];
+    edits[header->edit_count++] = edit;
+    header->edits = edits;
+    header->sidecar = "";
+    return HAL_OK;
+}
+
+int tool_written(enum hal_status status, const char *path, const char *words)
+{
+    struct stat info;
+    struct trace_text text = {0};
+    if (status != HAL_OK) {
+        tool_error("%s", hal_message());
+        return TOOL_FAILED;
+    }
+    trace_text_label(&text, path, strlen(path));
+    trace_text_printf(&text, ": ");
+    tool_size(&text, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
+    trace_text_printf(&text, "%s%s\n", *words ? ", " : "", words);
+    status = tool_write(&text, true);
+    trace_text_finish(&text);
+    if (status != HAL_OK)
+        tool_error("%s", hal_message());
+    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+}
+
+void tool_size(struct trace_text *text, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    uint64_t whole = bytes, rest = 0;
+    for (; whole >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) {
+        rest = whole % 1024;
+        whole /= 1024;
+    }
+    trace_text_u64(text, whole);
+    if (unit)
+        trace_text_printf(text, ".%u", (unsigned)(rest * 10 / 1024));
+    trace_text_printf(text, " %s", units[unit]);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace trim: some submissions of a trace, with everything that they depend on. */
+#include "format/tool/support/tool.h"
+#include "format/tool/trim/slice.h"
+#include "hal/base/locator.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANGES = 256 };
+
+struct trim {
+    struct slice slice;
+    size_t next; /* event of the rewriting */
+    const char *list, *scope;
+    struct {
+        uint64_t first, last;
+    } ranges[MOST_RANGES];
+    size_t range_count;
+};
+
+/* ---- Which submissions ---- */
+
+/* "#s3..#s5,9". */
+static enum hal_status parse_list(struct trim *trim, const char *text)
+{
+    for (;; text++) {
+        struct hal_locator_range range;
+        if (trim->range_count == MOST_RANGES)
+            return hal_fail(HAL_INVALID, "more than %d ranges", MOST_RANGES);
+        HAL_TRY(hal_locator_range_parse(text, &range, &text));
+        hal_locator_submissions(&range, &trim->ranges[trim->range_count].first,
+                                &trim->ranges[trim->range_count].last);
+        trim->range_count++;
+        if (!*text)
+            return HAL_OK;
+    }
+}
+
+static enum hal_status choose(struct trim *trim, const struct trace_reader *reader)
+{
+    for (size_t i = 0; i < trim->range_count; i++) {
+        if (!slice_want(&trim->slice, trim->ranges[i].first, trim->ranges[i].last))
+            return hal_fail(HAL_NOT_FOUND,
+                            "the trace has no submission #s%" PRIu64 " to #s%" PRIu64,
+                            trim->ranges[i].first, trim->ranges[i].last);
+    }
+    if (trim->scope && !slice_want_scope(&trim->slice, reader, trim->scope))
+        return hal_fail(HAL_NOT_FOUND, "no thread submitted anything inside a scope '%s'",
+                        trim->scope);
+    return HAL_OK;
+}
+
+/* ---- Writing ---- */
+
+/* The barrier that stays of a submission: its waits and signals. */
+static void empty(struct trace_submit *submit)
+{
+    const size_t values = submit->wait_count + submit->signal_count;
+    submit->command_buffer_count = 0;
+    submit->operation = TRACE_OPERATION_BARRIER;
+    submit->file = 0;
+    submit->buffer = submit->offset = submit->size = submit->file_offset = 0;
+    submit->head.bytes = (uint32_t)(sizeof *submit + values * sizeof *submit->values);
+}
+
+static bool keep(void *user, struct trace_event *event, struct trace_segment *segments)
+{
+    struct trim *trim = user;
+    const struct slice_event *decided = &trim->slice.events[trim->next++];
+    struct trace_semaphore_create *semaphore = (void *)event;
+    (void)segments;
+    if (decided->fate == SLICE_EMPTIED)
+        empty((void *)event);
+    if (decided->fate == SLICE_KEPT && event->kind == TRACE_SEMAPHORE_CREATE)
+        semaphore->initial_value = slice_object(&trim->slice, semaphore->semaphore)->initial;
+    return decided->fate != SLICE_DROPPED;
+}
+
+static enum hal_status write_slice(struct trim *trim, struct trace_reader *reader,
+                                   const struct trace_rewrite_options *output)
+{
+    char message[512], edit[1024];
+    const char **edits;
+    struct trace_rewrite rewrite;
+    struct tool_progress progress;
+    const struct slice *slice = &trim->slice;
+    struct trace_header header = *trace_reader_header(reader);
+    if (!trace_reader_missing(reader).contents)
+        header.base = ""; /* nothing is referred to any more */
+    snprintf(edit, sizeof edit,
+             "trim --%s=%.800s: %" PRIu64 " submissions, %" PRIu64 " more that they need, %" PRIu64
+             " as barriers",
+             trim->list ? "submissions" : "scope", trim->list ? trim->list : trim->scope,
+             slice->wanted, slice->needed, slice->emptied);
+    HAL_TRY(tool_add_edit(&header, edit, &edits));
+    enum hal_status status = trace_rewrite_open(&rewrite, output, &header);
+    free(edits);
+    HAL_TRY(status);
+    tool_progress_begin(&progress, "trimming", trace_reader_chunk_count(reader));
+    const struct trace_rewrite_rules rules = {
+        .keep = keep, .user = trim, .progress = tool_progress_step, .progress_user = &progress};
+    struct trace_rewrite_source source = {.reader = reader};
+    status = trace_rewrite_add(&rewrite, &source, &rules);
+    tool_progress_end(&progress);
+    const struct trace_health health = trace_rewrite_health(reader, message, sizeof message);
+    return trace_rewrite_close(&rewrite, status, &health);
+}
+
+static int trim_file(struct trim *trim, const char *path, const struct tool_bases *bases,
+                     const struct trace_rewrite_options *output)
+{
+    char words[128];
+    struct trace_reader *reader;
+    enum hal_status status = tool_open(path, bases, &reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    status = slice_load(&trim->slice, reader);
+    if (status == HAL_OK)
+        status = choose(trim, reader);
+    if (status == HAL_OK) {
+        slice_find(&trim->slice);
+        status = write_slice(trim, reader, output);
+    }
+    snprintf(words, sizeof words,
+             "%" PRIu64 " submissions, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
+             trim->slice.wanted, trim->slice.needed, trim->slice.emptied);
+    slice_finish(&trim->slice);
+    trace_reader_close(reader);
+    return tool_written(status, output->path, words);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {TOOL_OUTPUT_OPTIONS,
+                                            {"submissions", required_argument, NULL, 's'},
+                                            {"scope", required_argument, NULL, 'n'},
+                                            TOOL_BASE_OPTION,
+                                            {0}};
+    struct trace_rewrite_options output = {0};
+    struct tool_bases bases = {0};
+    struct trim trim = {0};
+    for (int option;
+         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
+        if (option == 's')
+            trim.list = optarg;
+        else if (option == 'n')
+            trim.scope = optarg;
+        else if (option == 'B') {
+            if (!tool_base("trim", optarg, &bases))
+                return TOOL_USAGE;
+        } else if (!tool_output_option("trim", option, &output))
+            return tool_wrong_option("trim", argv);
+    }
+    if (!trim.list == !trim.scope) {
+        tool_error("trim: either --submissions=3-5,9 or --scope=NAME (see hal-trace trim --help)");
+        return TOOL_USAGE;
+    }
+    if (trim.list && parse_list(&trim, trim.list) != HAL_OK) {
+        tool_error("trim: --submissions=%s: %s", trim.list, hal_message());
+        return TOOL_USAGE;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    if (!path || !tool_output_check("trim", &output, argv + optind, 1))
+        return TOOL_USAGE;
+    return trim_file(&trim, path, &bases, &output);
+}
+
+const struct tool_command tool_trim = {
+    .name = "trim",
+    .group = TOOL_MAKES,
+    .summary = "some submissions, with what they depend on",
+    .help =
+        "usage: hal-trace trim -o OUTPUT --submissions=LIST [--force] FILE\n"
+        "       hal-trace trim -o OUTPUT --scope=NAME [--force] FILE\n\n"
+        "Writes the submissions, with those whose results they read, the bytes that the host\n"
+        "wrote for them, and the objects that they use: a smaller trace that can be replayed and\n"
+        "is verified by the read-backs of what they made. Others that come in between stay as\n"
+        "barriers, without work, so that what waits for what is as it was.\n\n"
+        "      --submissions=LIST   places and ranges of places: #s3, #s3..#s5,#s9.., 3-5; a "
+        "dispatch\n"
+        "                           (#s12.d40) stands for its submission\n"
+        "      --scope=NAME         those that were submitted inside scopes of that "
+        "name\n" TOOL_OUTPUT_HELP TOOL_BASE_HELP,
+    .run = run,
+};
