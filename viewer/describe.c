@@ -429,3 +429,64 @@ void view_typical_text(const struct trace_typical *typical, char *out, size_t by
                  view_time(typical->high_ns).text);
     snprintf(out, bytes, "%s%s", view_time(typical->median_ns).text, interval);
 }
+
+/* ---- Health ------------------------------------------------------------------------------- */
+
+/* What is known by digest alone: chosen, not lost. */
+static void add_digests(const struct trace_health *h, char *out, size_t bytes)
+{
+    const size_t length = strlen(out);
+    if (h->over_budget_bytes)
+        snprintf(out + length, bytes - length, "; %s over the budget, as digests only",
+                 view_bytes(h->over_budget_bytes).text);
+    else if (h->digest_only)
+        snprintf(out + length, bytes - length, "; %s reads as digests only",
+                 view_count(h->digest_only).text);
+}
+
+/* Mostly the reader says itself what the file is. */
+static bool tells_state(const char *truncated)
+{
+    static const char *const states[] = {"cut off", "being recorded"};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        if (strncmp(truncated, states[i], strlen(states[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool view_health(const struct view_model *model, char *out, size_t bytes)
+{
+    const struct trace_health *h = model->health;
+    const int64_t whole_ns = model->last_ns - model->first_ns;
+    if (*model->truncated)
+        snprintf(out, bytes, "%s%s",
+                 tells_state(model->truncated) ? "" : "cut off: ", model->truncated);
+    else if (!h)
+        snprintf(out, bytes, "the capture did not end: the last events may be missing");
+    else if (h->status != HAL_OK || h->lost_records)
+        snprintf(out, bytes, "recording stopped, %s lost: %s",
+                 view_things(h->lost_records, "record").text,
+                 h->message && *h->message ? h->message
+                                           : hal_status_name((enum hal_status)h->status));
+    else if (model->summary.implausible)
+        snprintf(out, bytes, "%s with impossible times, not drawn",
+                 view_things(model->summary.implausible, "event").text);
+    else if (h->recovered) {
+        snprintf(out, bytes,
+                 "complete, recovered: the process ended before the capture did; "
+                 "contents not checked");
+        return true;
+    } else {
+        const int length =
+            snprintf(out, bytes, "complete, nothing lost, contents not checked; recording took %s",
+                     view_time((int64_t)h->overhead_ns).text);
+        if (h->ring_stalls && length > 0 && (size_t)length < bytes)
+            snprintf(out + length, bytes - (size_t)length, ", %s of it waiting (%s of the trace)",
+                     view_time((int64_t)h->ring_stall_ns).text,
+                     view_share((int64_t)h->ring_stall_ns, whole_ns).text);
+        add_digests(h, out, bytes);
+        return true;
+    }
+    return false;
+}
