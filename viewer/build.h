@@ -31,7 +31,7 @@ enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
-/* What each device did, alone and together with others: collectives.c. */
+/* What each device did, alone and together with others: ranks.c. */
 void view_build_devices(struct view_model *model);
 
 /* Names that several threads have, and the order of lanes when there are many. Last of all. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks do together, in words: collectives, who came to them when, and what each device of a
  * trace of several did. */
-#include "viewer/build.h"
 #include "viewer/describe.h"
 #include "viewer/text.h"
 
@@ -54,45 +53,6 @@ void view_collective_label(const struct view_model *model, const struct view_col
              view_count(collective->count).text, channel);
 }
 
-/* ---- Who came when ------------------------------------------------------------------------ */
-
-static const struct view_submission *submission_of(const struct view_model *m,
-                                                   const struct view_collective *c)
-{
-    const uint32_t submission = view_model_submission(m, c->submission);
-    const bool came =
-        submission != VIEW_NO_REF && m->submissions[submission].begin_ns != VIEW_NO_TIME;
-    return came ? &m->submissions[submission] : NULL;
-}
-
-static const struct view_collective *last_to_come(const struct view_model *m,
-                                                  const struct view_collective *c)
-{
-    size_t count;
-    const uint32_t *met = view_model_meeting(m, c, &count);
-    const struct view_collective *last = NULL;
-    int64_t last_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct view_submission *s = submission_of(m, &m->collectives[met[i]]);
-        if (s && (!last || s->begin_ns > last_ns)) {
-            last = &m->collectives[met[i]];
-            last_ns = s->begin_ns;
-        }
-    }
-    return last;
-}
-
-int64_t view_collective_wait_ns(const struct view_model *model,
-                                const struct view_collective *collective)
-{
-    const struct view_submission *own = submission_of(model, collective);
-    const struct view_collective *last = own ? last_to_come(model, collective) : NULL;
-    if (!last)
-        return 0;
-    const int64_t ns = submission_of(model, last)->begin_ns;
-    return (ns < own->end_ns ? ns : own->end_ns) - own->begin_ns;
-}
-
 /* ---- One ---------------------------------------------------------------------------------- */
 
 static void describe_bytes(const struct view_model *m, const char *key, uint32_t buffer,
@@ -120,11 +80,11 @@ static void describe_others(const struct view_model *m, const struct view_collec
 {
     size_t count;
     const uint32_t *met = view_model_meeting(m, c, &count);
-    const struct view_submission *own = submission_of(m, c);
+    const struct view_submission *own = view_collective_submission(m, c);
     const char *key = "met";
     for (size_t i = 0; i < count; i++) {
         const struct view_collective *other = &m->collectives[met[i]];
-        const struct view_submission *s = submission_of(m, other);
+        const struct view_submission *s = view_collective_submission(m, other);
         if (other == c)
             continue;
         const uint32_t rank = m->others[other->channel].rank;
@@ -139,7 +99,7 @@ static void describe_others(const struct view_model *m, const struct view_collec
                            s->begin_ns < own->begin_ns ? "before" : "later");
         key = "";
     }
-    const struct view_collective *last = own && count > 1 ? last_to_come(m, c) : NULL;
+    const struct view_collective *last = own && count > 1 ? view_collective_last(m, c) : NULL;
     if (last == c)
         view_lines_add(lines, "waited", "for no other rank: it came last");
     else if (last)
@@ -176,28 +136,6 @@ void view_describe_collective(const struct view_model *model,
 }
 
 /* ---- All ---------------------------------------------------------------------------------- */
-
-void view_build_devices(struct view_model *model)
-{
-    for (size_t d = 0; d < model->devices_count; d++) {
-        const uint32_t lane = model->devices[d].lane;
-        struct view_measure measure = {0};
-        if (lane != VIEW_NO_LANE)
-            view_series_measure(&model->lanes[lane].series, model->first_ns, model->last_ns,
-                                &measure);
-        model->devices[d].busy_ns = measure.busy_ns[VIEW_EXECUTE];
-    }
-    for (size_t i = 0; i < model->collectives_count; i++) {
-        const struct view_collective *c = &model->collectives[i];
-        const struct view_submission *s = submission_of(model, c);
-        if (!s)
-            continue;
-        struct view_device *device = &model->devices[view_model_device(model, s->queue)];
-        device->collectives++;
-        device->collective_ns += s->end_ns - s->begin_ns;
-        device->waiting_ns += view_collective_wait_ns(model, c);
-    }
-}
 
 void view_describe_devices(const struct view_model *model, struct view_lines *lines)
 {

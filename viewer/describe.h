@@ -34,9 +34,6 @@ bool view_collective_reduces(const struct view_collective *collective);
 /* "all_reduce 1,024 ring": kind, elements, channel. */
 void view_collective_label(const struct view_model *model, const struct view_collective *collective,
                            char *out, size_t bytes);
-/* How long this rank waited until the last one that this trace knows of had come. */
-int64_t view_collective_wait_ns(const struct view_model *model,
-                                const struct view_collective *collective);
 
 /* A few words that fit into an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the
  * lane's events or of its series. */

@@ -421,6 +421,16 @@ const struct view_collective *view_model_collective(const struct view_model *mod
 const uint32_t *view_model_meeting(const struct view_model *model,
                                    const struct view_collective *collective, size_t *out_count);
 
+/* The submission that took part in it, or NULL when it never began. Of those that met, the one that
+ * came last, or NULL when none began. */
+const struct view_submission *view_collective_submission(const struct view_model *model,
+                                                         const struct view_collective *collective);
+const struct view_collective *view_collective_last(const struct view_model *model,
+                                                   const struct view_collective *collective);
+/* How long this rank waited until the last one that this trace knows of had come. */
+int64_t view_collective_wait_ns(const struct view_model *model,
+                                const struct view_collective *collective);
+
 /* The index-th dispatch of a submission, counted from 0, or NULL. */
 const struct view_op *view_model_dispatch(const struct view_model *model,
                                           const struct view_submission *submission, uint64_t index);

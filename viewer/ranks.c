@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several devices in one trace: whose queues are whose, which rank each one is, and which
- * collectives of different ranks are one. */
+/* Several devices in one trace: whose queues are whose, which rank each one is, which
+ * collectives of different ranks are one, who came to them when, and what each device did. */
 #include "viewer/build.h"
 
 #include <stdlib.h>
@@ -215,6 +215,46 @@ const uint32_t *view_model_meeting(const struct view_model *model,
     return model->meetings + low;
 }
 
+/* ---- Who came when ------------------------------------------------------------------------ */
+
+const struct view_submission *view_collective_submission(const struct view_model *model,
+                                                         const struct view_collective *collective)
+{
+    const uint32_t submission = view_model_submission(model, collective->submission);
+    const bool came =
+        submission != VIEW_NO_REF && model->submissions[submission].begin_ns != VIEW_NO_TIME;
+    return came ? &model->submissions[submission] : NULL;
+}
+
+const struct view_collective *view_collective_last(const struct view_model *model,
+                                                   const struct view_collective *collective)
+{
+    size_t count;
+    const uint32_t *met = view_model_meeting(model, collective, &count);
+    const struct view_collective *last = NULL;
+    int64_t last_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct view_submission *s =
+            view_collective_submission(model, &model->collectives[met[i]]);
+        if (s && (!last || s->begin_ns > last_ns)) {
+            last = &model->collectives[met[i]];
+            last_ns = s->begin_ns;
+        }
+    }
+    return last;
+}
+
+int64_t view_collective_wait_ns(const struct view_model *model,
+                                const struct view_collective *collective)
+{
+    const struct view_submission *own = view_collective_submission(model, collective);
+    const struct view_collective *last = own ? view_collective_last(model, collective) : NULL;
+    if (!last)
+        return 0;
+    const int64_t ns = view_collective_submission(model, last)->begin_ns;
+    return (ns < own->end_ns ? ns : own->end_ns) - own->begin_ns;
+}
+
 /* ---- All ---------------------------------------------------------------------------------- */
 
 enum hal_status view_build_ranks(struct view_model *model)
@@ -226,4 +266,26 @@ enum hal_status view_build_ranks(struct view_model *model)
     qsort(model->collectives, model->collectives_count, sizeof *model->collectives,
           compare_numbers);
     return find_meetings(model);
+}
+
+void view_build_devices(struct view_model *model)
+{
+    for (size_t d = 0; d < model->devices_count; d++) {
+        const uint32_t lane = model->devices[d].lane;
+        struct view_measure measure = {0};
+        if (lane != VIEW_NO_LANE)
+            view_series_measure(&model->lanes[lane].series, model->first_ns, model->last_ns,
+                                &measure);
+        model->devices[d].busy_ns = measure.busy_ns[VIEW_EXECUTE];
+    }
+    for (size_t i = 0; i < model->collectives_count; i++) {
+        const struct view_collective *c = &model->collectives[i];
+        const struct view_submission *s = view_collective_submission(model, c);
+        if (!s)
+            continue;
+        struct view_device *device = &model->devices[view_model_device(model, s->queue)];
+        device->collectives++;
+        device->collective_ns += s->end_ns - s->begin_ns;
+        device->waiting_ns += view_collective_wait_ns(model, c);
+    }
 }
