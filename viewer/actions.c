@@ -8,39 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void view_add_word(char *out, size_t bytes, const char *text)
-{
-    size_t length = strlen(out);
-    const char *const harmless =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
-    if (*text && !text[strspn(text, harmless)]) {
-        snprintf(out + length, bytes - length, "%s", text);
-        return;
-    }
-    if (length + 1 < bytes)
-        out[length++] = '\'';
-    for (; *text && length + 6 < bytes; text++) {
-        if (*text == '\'') {
-            memcpy(out + length, "'\\''", 4);
-            length += 4;
-        } else {
-            out[length++] = *text;
-        }
-    }
-    if (length + 1 < bytes)
-        out[length++] = '\'';
-    out[length < bytes ? length : bytes - 1] = '\0';
-}
-
 /* ---- What it is done with ----------------------------------------------------------------- */
-
-/* A path that begins with a dash is no option. */
-void view_add_file(char *out, size_t bytes, const char *path)
-{
-    const size_t length = strlen(out);
-    snprintf(out + length, bytes - length, "%s", *path == '-' ? "./" : "");
-    view_add_word(out, bytes, path);
-}
 
 /* Submissions that began in the range: "3" or "3..7" with `mark` before each number. */
 static bool range_text(const struct view *view, const char *mark, char *out, size_t bytes)

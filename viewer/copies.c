@@ -3,6 +3,7 @@
  * the frame as a picture. */
 #include "viewer/findings.h"
 #include "viewer/panes.h"
+#include "viewer/text.h"
 
 #include <inttypes.h>
 #include <string.h>

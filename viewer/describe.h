@@ -98,8 +98,4 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
 void view_describe_host(const struct view_model *model, const struct view_gap *gap, char *out,
                         size_t bytes);
 
-/* Adds a text, or the path of a file, as one word for a shell: actions.c. */
-void view_add_word(char *out, size_t bytes, const char *text);
-void view_add_file(char *out, size_t bytes, const char *path);
-
 #endif

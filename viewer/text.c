@@ -301,3 +301,37 @@ size_t view_fitting(const char *text, int columns)
     }
     return (size_t)(at - text);
 }
+
+/* ---- Words of a shell --------------------------------------------------------------------- */
+
+void view_add_word(char *out, size_t bytes, const char *text)
+{
+    size_t length = strlen(out);
+    const char *const harmless =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
+    if (*text && !text[strspn(text, harmless)]) {
+        snprintf(out + length, bytes - length, "%s", text);
+        return;
+    }
+    if (length + 1 < bytes)
+        out[length++] = '\'';
+    for (; *text && length + 6 < bytes; text++) {
+        if (*text == '\'') {
+            memcpy(out + length, "'\\''", 4);
+            length += 4;
+        } else {
+            out[length++] = *text;
+        }
+    }
+    if (length + 1 < bytes)
+        out[length++] = '\'';
+    out[length < bytes ? length : bytes - 1] = '\0';
+}
+
+/* A path that begins with a dash is no option. */
+void view_add_file(char *out, size_t bytes, const char *path)
+{
+    const size_t length = strlen(out);
+    snprintf(out + length, bytes - length, "%s", *path == '-' ? "./" : "");
+    view_add_word(out, bytes, path);
+}

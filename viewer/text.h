@@ -45,4 +45,8 @@ size_t view_fitting(const char *text, int columns);
 /* The nearest character that any terminal has. */
 char view_ascii(uint32_t character);
 
+/* Adds a text, or the path of a file, as one word for a shell; `bytes` for all of it. */
+void view_add_word(char *out, size_t bytes, const char *text);
+void view_add_file(char *out, size_t bytes, const char *path);
+
 #endif
