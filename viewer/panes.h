@@ -157,9 +157,9 @@ void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out
 void view_memory_peaks(const struct view_model *model, struct view_lines *lines);
 void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
 
-/* findings.c: the next finding, in its panel and on the lanes; the current one, NULL: none. What is
- * known about a barrier; in a large trace everything counts as needed until the findings are asked
- * for. */
+/* findings_panel.c: the next finding, in its panel and on the lanes; the current one, NULL: none.
+ * What is known about a barrier; in a large trace everything counts as needed until the findings
+ * are asked for. */
 void view_next_finding(struct view *view);
 void view_findings_sort(struct view *view);
 const struct view_finding *view_current_finding(struct view *view);

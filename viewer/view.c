@@ -148,6 +148,12 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     return HAL_OK;
 }
 
+bool view_poll(struct view *view)
+{
+    const bool more = view_seek_step(view);
+    return view_jobs_poll(view) || more;
+}
+
 void view_say(struct view *view, const char *format, ...)
 {
     va_list arguments;
