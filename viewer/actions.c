@@ -62,12 +62,22 @@ static bool dispatch_text(const struct view *view, char *out, size_t bytes)
 
 /* ---- Commands ----------------------------------------------------------------------------- */
 
+/* Another program needs the terminal; without one, whoever asked gets its command line. */
+static void run(struct view *view, const char *command)
+{
+    snprintf(view->command, sizeof view->command, "%s", command);
+    view->wants_run = view->is_live && *command;
+    view_say(view, "%s", command);
+}
+
+const struct view_prompt view_run_prompt = {.before = "run: ", .hint = "Enter, Esc", .enter = run};
+
 static void offer(struct view *view, const char *command)
 {
     char text[VIEW_PROMPT_BYTES];
     snprintf(text, sizeof text, "%s ", command);
     view_add_file(text, sizeof text, view->model->path);
-    view_prompt_start(view, VIEW_PROMPT_RUN, text);
+    view_prompt_start(view, &view_run_prompt, text);
 }
 
 static void replay(struct view *view, int key)

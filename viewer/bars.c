@@ -86,7 +86,7 @@ static void draw_status(struct view *view, struct view_area area)
 {
     const struct view_window w = view->window;
     char position[192];
-    if (view->prompt != VIEW_PROMPT_NONE) {
+    if (view->prompt) {
         view_prompt_draw(view, area);
         return;
     }

@@ -291,7 +291,7 @@ static void carry_dialogue(struct view *view, const struct view *old, int64_t by
 {
     view->help = old->help;
     view->scroll = old->scroll;
-    view->awaited = old->awaited;
+    view->next_key = old->next_key;
     view->menu = old->menu;
     view->menu_row = old->menu_row;
     view->prompt = old->prompt;

@@ -184,9 +184,9 @@ const struct view_command *view_command_run(struct view *view, const char *text)
     }
     if (view_type(view, command->keys) != HAL_OK)
         return NULL;
-    if (view->prompt == VIEW_PROMPT_RUN && !view->is_live)
+    if (view->prompt == &view_run_prompt && !view->is_live)
         view_key(view, VIEW_KEY_ENTER); /* which says the command line */
-    if (command->takes_text && view->awaited != VIEW_KEY_NONE) {
+    if (command->takes_text && view->next_key) {
         view_key(view, (unsigned char)*argument);
     } else if (command->takes_text) {
         view_prompt_start(view, view->prompt, argument);
@@ -197,7 +197,8 @@ const struct view_command *view_command_run(struct view *view, const char *text)
 
 /* ---- Completion --------------------------------------------------------------------------- */
 
-void view_command_complete(char *typed, size_t bytes)
+/* Adds to what was typed whatever all commands that match have in common. */
+static void complete(char *typed, size_t bytes)
 {
     const struct view_command *only = NULL;
     size_t common = SIZE_MAX, count = 0;
@@ -242,4 +243,16 @@ static void draw(struct view *view, struct view_area area)
         view_print(area, row, 1, VIEW_STYLE_DIM, "and %d more: Tab completes", more);
 }
 
-const struct view_pane view_palette_pane = {.name = "Commands", .draw = draw};
+static const struct view_pane palette = {.name = "Commands", .draw = draw};
+
+static void run(struct view *view, const char *text)
+{
+    if (*text)
+        (void)view_command_run(view, text);
+}
+
+const struct view_prompt view_command_prompt = {.before = ":",
+                                                .hint = "Tab completes, Enter, Esc",
+                                                .enter = run,
+                                                .complete = complete,
+                                                .pane = &palette};

@@ -18,9 +18,6 @@ bool view_command_matches(const struct view_command *command, const char *text);
 /* Does what the text says and returns the command; NULL, and it is said why, when that is none. */
 const struct view_command *view_command_run(struct view *view, const char *text);
 
-/* Adds to what was typed whatever all commands that match have in common. */
-void view_command_complete(char *typed, size_t bytes);
-
-extern const struct view_pane view_palette_pane;
+extern const struct view_prompt view_command_prompt;
 
 #endif

@@ -165,14 +165,14 @@ static const struct view_job_type type = {.kind = VIEW_JOB_DIFFERENCE,
                                           .take = take,
                                           .destroy = destroy};
 
-void view_difference(struct view *view)
+static void compare_with(struct view *view, const char *path)
 {
     struct comparing *c = hal_alloc(1, sizeof *c);
     if (!c) {
         view_say(view, "no memory to compare");
         return;
     }
-    expand_home(view->typed, c->path, sizeof c->path);
+    expand_home(path, c->path, sizeof c->path);
     if (*c->path) {
         view_job_start(view, &type, c, 0);
         return;
@@ -181,6 +181,9 @@ void view_difference(struct view *view)
     view_job_stop(view, VIEW_JOB_DIFFERENCE);
     leave_other(view);
 }
+
+const struct view_prompt view_difference_prompt = {
+    .before = "compare with ", .hint = "a trace, Enter, Esc", .enter = compare_with};
 
 static void draw(struct view *view, struct view_area area)
 {

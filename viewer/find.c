@@ -157,11 +157,14 @@ bool view_search_begin(struct view *view, const char *text)
     return true;
 }
 
-void view_find(struct view *view)
+static void search(struct view *view, const char *text)
 {
-    if (*view->typed && view_search_begin(view, view->typed))
+    if (*text && view_search_begin(view, text))
         search_on(view, true);
 }
+
+const struct view_prompt view_search_prompt = {
+    .before = "/", .hint = "regular expression, Enter, Esc", .enter = search};
 
 /* ---- Filter ------------------------------------------------------------------------------- */
 
@@ -207,10 +210,10 @@ void view_filter_by(struct view *view, const char *text)
         view_say(view, "%s", hal_message());
 }
 
-void view_set_filter(struct view *view)
+static void set_filter(struct view *view, const char *text)
 {
-    if (view->typed[strspn(view->typed, " ")]) {
-        view_filter_by(view, view->typed);
+    if (text[strspn(text, " ")]) {
+        view_filter_by(view, text);
         return;
     }
     view_job_stop(view, VIEW_JOB_FILTER);
@@ -220,17 +223,19 @@ void view_set_filter(struct view *view)
     view_set_cursor(view, view->cursor_ns);
 }
 
+static const struct view_prompt filter_prompt = {
+    .before = "show ", .hint = "name~mul dur>50us queue=0 failed", .enter = set_filter};
+
 static void start_filter(struct view *view, int key)
 {
     (void)key;
-    view_prompt_start(view, VIEW_PROMPT_FILTER, view->filter ? view->filter->text : "");
+    view_prompt_start(view, &filter_prompt, view->filter ? view->filter->text : "");
 }
 
 static void clear_filter(struct view *view, int key)
 {
     (void)key;
-    view->typed[0] = '\0';
-    view_set_filter(view);
+    set_filter(view, "");
 }
 
 static void to_iteration(struct view *view, int key)
@@ -292,10 +297,9 @@ static int64_t add_saturated(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
 }
 
-void view_go(struct view *view)
+static void go(struct view *view, const char *text)
 {
     const struct view_model *m = view->model;
-    const char *text = view->typed;
     int64_t ns;
     char *end;
     while (*text == ' ' || *text == '@')
@@ -318,24 +322,27 @@ void view_go(struct view *view)
         go_to_moment(view, ns);
 }
 
+static const struct view_prompt go_prompt = {
+    .before = "go to ", .hint = "1.5ms  +250us  50%  #s12", .enter = go};
+
 /* ---- Keys --------------------------------------------------------------------------------- */
 
 static void start_search(struct view *view, int key)
 {
     (void)key;
-    view_prompt_start(view, VIEW_PROMPT_SEARCH, "");
+    view_prompt_start(view, &view_search_prompt, "");
 }
 
 static void start_difference(struct view *view, int key)
 {
     (void)key;
-    view_prompt_start(view, VIEW_PROMPT_DIFFERENCE, "");
+    view_prompt_start(view, &view_difference_prompt, "");
 }
 
 static void start_go(struct view *view, int key)
 {
     (void)key;
-    view_prompt_start(view, VIEW_PROMPT_GO, "");
+    view_prompt_start(view, &go_prompt, "");
 }
 
 static void to_kernel(struct view *view, int key)

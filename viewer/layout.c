@@ -174,8 +174,8 @@ void view_draw(struct view *view, struct view_screen *screen)
             draw_pane(view, &view_ruler_pane, l->ruler);
             draw_pane(view, &view_timeline_pane, l->lanes);
         }
-        if (view->prompt == VIEW_PROMPT_COMMAND && l->panel.rows > 1)
-            panel = &view_palette_pane;
+        if (view->prompt && view->prompt->pane && l->panel.rows > 1)
+            panel = view->prompt->pane;
         if (view->menu)
             panel = &view_menu_pane;
         if (l->bar.rows > 0)

@@ -38,6 +38,14 @@ struct view_menu {
     bool (*choose)(struct view *view, size_t row); /* true: it stays open */
 };
 
+/* A line that is typed, for what follows on Enter. */
+struct view_prompt {
+    const char *before, *hint; /* what stands before and behind it */
+    void (*enter)(struct view *view, const char *text);
+    void (*complete)(char *text, size_t bytes); /* on Tab, or NULL */
+    const struct view_pane *pane;               /* what is shown meanwhile, or NULL: the panel */
+};
+
 /* A part of the screen. One file defines it, as one const table; what it has not is NULL. */
 struct view_pane {
     const char *name;
@@ -118,13 +126,11 @@ bool view_seek_step(struct view *view);
 void view_seek_stop(struct view *view);
 unsigned view_seek_percent(const struct view *view);
 
-/* find.c: starts a prompt; what was typed is used on Enter. */
-void view_find(struct view *view);
+/* find.c */
+extern const struct view_prompt view_search_prompt;
 /* Replaces the search, and looks for nothing yet. False: the view says why. */
 bool view_search_begin(struct view *view, const char *text);
 void view_search_finish(struct view *view);
-void view_go(struct view *view);
-void view_set_filter(struct view *view);
 /* Shows only what passes, once that is known. */
 void view_filter_by(struct view *view, const char *text);
 
@@ -136,9 +142,10 @@ bool view_shows(const struct view *view, const struct view_lane *lane,
 void view_marks_save(struct view *view);
 void view_marks_load(struct view *view);
 
-/* range.c: the letter of a mark was typed. */
-void view_take_letter(struct view *view, int key);
-/* The ends of the range in order; false: there is none. */
+/* actions.c: a command line for another program. */
+extern const struct view_prompt view_run_prompt;
+
+/* range.c: the ends of the range in order; false: there is none. */
 bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
 void view_describe_range(struct view *view, struct view_lines *lines);
 void view_range_kernels_destroy(struct view_range_kernels *kernels);
@@ -181,9 +188,9 @@ const struct view_path *view_critical_path(struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
 
-/* difference.c: compares with the trace whose name was typed, and shows it below each lane. Ends
+/* difference.c: compares with the trace whose name is typed, and shows it below each lane. Ends
  * that. */
-void view_difference(struct view *view);
+extern const struct view_prompt view_difference_prompt;
 void view_shadow_close(struct view *view);
 /* The lane of the other trace that is shown below this one, or NULL. Lets its window be as far from
  * the first work as this one's. Where the device did more, and where less. */

@@ -164,7 +164,7 @@ static bool choose(struct plain *p, const char *text)
         view_menu_choose(p->view, number - 1);
     else
         p->view->menu = NULL;
-    if (p->view->prompt == VIEW_PROMPT_RUN)
+    if (p->view->prompt == &view_run_prompt)
         view_key(p->view, VIEW_KEY_ENTER);
     return is_number;
 }

@@ -2,50 +2,15 @@
 /* Typing a search, a filter, a moment, a command; and the row on which that is done. */
 #include "viewer/prompt.h"
 
-#include "viewer/commands.h"
 #include "viewer/text.h"
 
 #include <string.h>
 
-void view_prompt_start(struct view *view, enum view_prompt prompt, const char *text)
+void view_prompt_start(struct view *view, const struct view_prompt *prompt, const char *text)
 {
     view->prompt = prompt;
     snprintf(view->typed, sizeof view->typed, "%s", text);
     view->typed_at = strlen(view->typed);
-}
-
-/* ---- Enter -------------------------------------------------------------------------------- */
-
-/* What it stands for may be another prompt's text. */
-static void run_command(struct view *view)
-{
-    char text[VIEW_PROMPT_BYTES];
-    memcpy(text, view->typed, sizeof text);
-    if (*text)
-        (void)view_command_run(view, text);
-}
-
-/* Another program needs the terminal; without one, whoever asked gets its command line. */
-static void run_program(struct view *view)
-{
-    memcpy(view->command, view->typed, sizeof view->command);
-    view->wants_run = view->is_live && *view->command;
-    view_say(view, "%s", view->command);
-}
-
-static void enter(struct view *view)
-{
-    const enum view_prompt prompt = view->prompt;
-    view->prompt = VIEW_PROMPT_NONE;
-    switch (prompt) {
-    case VIEW_PROMPT_SEARCH: view_find(view); break;
-    case VIEW_PROMPT_FILTER: view_set_filter(view); break;
-    case VIEW_PROMPT_COMMAND: run_command(view); break;
-    case VIEW_PROMPT_DIFFERENCE: view_difference(view); break;
-    case VIEW_PROMPT_RUN: run_program(view); break;
-    case VIEW_PROMPT_GO: view_go(view); break;
-    case VIEW_PROMPT_NONE: break;
-    }
 }
 
 /* ---- Editing ------------------------------------------------------------------------------ */
@@ -102,15 +67,25 @@ static void insert(struct view *view, int key)
 
 static void complete(struct view *view)
 {
-    view_command_complete(view->typed, sizeof view->typed);
+    view->prompt->complete(view->typed, sizeof view->typed);
     view->typed_at = strlen(view->typed);
+}
+
+/* What it is for may start another one. */
+static void enter(struct view *view)
+{
+    const struct view_prompt *prompt = view->prompt;
+    char text[VIEW_PROMPT_BYTES];
+    memcpy(text, view->typed, sizeof text);
+    view->prompt = NULL;
+    prompt->enter(view, text);
 }
 
 void view_prompt_key(struct view *view, int key)
 {
     const size_t length = strlen(view->typed);
     switch (key) {
-    case VIEW_KEY_ESCAPE: view->prompt = VIEW_PROMPT_NONE; break;
+    case VIEW_KEY_ESCAPE: view->prompt = NULL; break;
     case VIEW_KEY_ENTER: enter(view); break;
     case VIEW_KEY_LEFT: view->typed_at = one_back(view); break;
     case VIEW_KEY_RIGHT: view->typed_at = one_on(view); break;
@@ -124,7 +99,7 @@ void view_prompt_key(struct view *view, int key)
     case VIEW_KEY_CUT_BEGIN: cut(view, 0, view->typed_at); break;
     case VIEW_KEY_CUT_END: cut(view, view->typed_at, length); break;
     default:
-        if (key == VIEW_KEY_TAB && view->prompt == VIEW_PROMPT_COMMAND)
+        if (key == VIEW_KEY_TAB && view->prompt->complete)
             complete(view);
         else if (key < VIEW_KEY_UP && view_width((uint32_t)key) > 0)
             insert(view, key);
@@ -155,20 +130,10 @@ static const char *shown_from(const struct view *view, int room, int *out_cursor
 
 void view_prompt_draw(struct view *view, struct view_area area)
 {
-    static const struct {
-        const char *before, *hint;
-    } prompts[] = {[VIEW_PROMPT_NONE] = {"", ""},
-                   [VIEW_PROMPT_SEARCH] = {"/", "regular expression, Enter, Esc"},
-                   [VIEW_PROMPT_GO] = {"go to ", "1.5ms  +250us  50%  #s12"},
-                   [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"},
-                   [VIEW_PROMPT_COMMAND] = {":", "Tab completes, Enter, Esc"},
-                   [VIEW_PROMPT_DIFFERENCE] = {"compare with ", "a trace, Enter, Esc"},
-                   [VIEW_PROMPT_RUN] = {"run: ", "Enter, Esc"}};
-    const int begin =
-        view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, prompts[view->prompt].before);
+    const int begin = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, view->prompt->before);
     int cursor;
     const char *const text = shown_from(view, area.columns - begin, &cursor);
     const int end = view_write(area, 0, begin, VIEW_STYLE_TITLE, text);
     view_place_cursor(area, 0, begin + cursor);
-    view_write(area, 0, end + 2, VIEW_STYLE_DIM, prompts[view->prompt].hint);
+    view_write(area, 0, end + 2, VIEW_STYLE_DIM, view->prompt->hint);
 }

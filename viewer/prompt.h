@@ -6,7 +6,7 @@
 #include "viewer/panes.h"
 
 /* Begins with `text`, the cursor behind it. */
-void view_prompt_start(struct view *view, enum view_prompt prompt, const char *text);
+void view_prompt_start(struct view *view, const struct view_prompt *prompt, const char *text);
 void view_prompt_key(struct view *view, int key);
 void view_prompt_draw(struct view *view, struct view_area area);
 

@@ -13,37 +13,43 @@
 
 /* ---- Marks -------------------------------------------------------------------------------- */
 
-void view_take_letter(struct view *view, int key)
+static bool is_letter(struct view *view, int key)
 {
-    const int awaited = view->awaited;
-    view->awaited = VIEW_KEY_NONE;
-    if (awaited == 'm' && key == VIEW_KEY_ENTER) {
+    const bool is = key >= 'a' && key <= 'z';
+    if (!is && key != VIEW_KEY_ESCAPE)
+        view_say(view, "marks are letters from a to z");
+    return is;
+}
+
+static void take_mark(struct view *view, int key)
+{
+    if (key == VIEW_KEY_ENTER) {
         view_marks_save(view);
-        return;
+    } else if (is_letter(view, key)) {
+        view->marks[key - 'a'] = view->cursor_ns;
+        view_say(view, "mark %c at %s", key, view_moment(view->cursor_ns).text);
     }
-    if (key < 'a' || key > 'z') {
-        if (key != VIEW_KEY_ESCAPE)
-            view_say(view, "marks are letters from a to z");
+}
+
+static void go_to_mark(struct view *view, int key)
+{
+    if (!is_letter(view, key))
         return;
-    }
-    int64_t *mark = &view->marks[key - 'a'];
-    if (awaited == 'm') {
-        *mark = view->cursor_ns;
-        view_say(view, "mark %c at %s", key, view_moment(*mark).text);
-    } else if (*mark == VIEW_NO_TIME) {
+    const int64_t mark_ns = view->marks[key - 'a'];
+    if (mark_ns == VIEW_NO_TIME) {
         view_say(view, "there is no mark %c: m%c sets it", key, key);
-    } else {
-        const int64_t by_ns = *mark - view->cursor_ns;
-        view_reveal(view, *mark, VIEW_KEY_NONE);
-        view_set_cursor(view, *mark);
-        view_say(view, "mark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
-                 by_ns < 0 ? "before" : "behind");
+        return;
     }
+    const int64_t by_ns = mark_ns - view->cursor_ns;
+    view_reveal(view, mark_ns, VIEW_KEY_NONE);
+    view_set_cursor(view, mark_ns);
+    view_say(view, "mark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
+             by_ns < 0 ? "before" : "behind");
 }
 
 static void await_letter(struct view *view, int key)
 {
-    view->awaited = key;
+    view->next_key = key == 'm' ? take_mark : go_to_mark;
     view_say(view, "%s: a to z",
              key == 'm' ? "Enter saves all marks; mark this moment as" : "go to mark");
 }

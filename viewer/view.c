@@ -3,6 +3,7 @@
 #include "viewer/panes.h"
 
 #include "hal/base/mem.h"
+#include "viewer/commands.h"
 #include "viewer/contents.h"
 #include "viewer/counters.h"
 #include "viewer/filter.h"
@@ -217,8 +218,7 @@ static bool close_overlay(struct view *view, int key)
 /* Whether Esc closes something that lies before everything else. */
 static bool is_asking(const struct view *view)
 {
-    return view->awaited != VIEW_KEY_NONE || view->prompt != VIEW_PROMPT_NONE || view->menu ||
-           view->help;
+    return view->next_key || view->prompt || view->menu || view->help;
 }
 
 /* What runs ends, unless something is asked. */
@@ -241,9 +241,11 @@ void view_key(struct view *view, int key)
     if (key == VIEW_KEY_ESCAPE && give_up(view))
         return;
     view_seek_stop(view);
-    if (view->awaited != VIEW_KEY_NONE)
-        view_take_letter(view, key);
-    else if (view->prompt != VIEW_PROMPT_NONE)
+    void (*const take)(struct view *, int) = view->next_key;
+    view->next_key = NULL;
+    if (take)
+        take(view, key);
+    else if (view->prompt)
         view_prompt_key(view, key);
     else if (view->menu)
         view_menu_key(view, key);
@@ -342,8 +344,8 @@ void view_point(struct view *view, struct view_pointer pointer)
     begin_drag(view, pointer);
     view_seek_stop(view);
     view->message[0] = '\0';
-    view->awaited = VIEW_KEY_NONE;
-    if (view->help || view->prompt != VIEW_PROMPT_NONE) {
+    view->next_key = NULL;
+    if (view->help || view->prompt) {
         if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
         return;
@@ -402,7 +404,7 @@ static void help(struct view *view, int key)
 static void start_command(struct view *view, int key)
 {
     (void)key;
-    view_prompt_start(view, VIEW_PROMPT_COMMAND, "");
+    view_prompt_start(view, &view_command_prompt, "");
 }
 
 static void toggle_mouse(struct view *view, int key)

@@ -82,16 +82,6 @@ enum view_panel {
     VIEW_PANEL_COUNT
 };
 
-enum view_prompt {
-    VIEW_PROMPT_NONE,
-    VIEW_PROMPT_SEARCH,
-    VIEW_PROMPT_GO,
-    VIEW_PROMPT_FILTER,
-    VIEW_PROMPT_COMMAND,
-    VIEW_PROMPT_DIFFERENCE,
-    VIEW_PROMPT_RUN
-};
-
 /* As what the contents of buffers are shown. */
 enum view_type_of_bytes {
     VIEW_TYPE_TEXT,
@@ -208,7 +198,7 @@ struct view {
     bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
     struct view_filter *filter; /* NULL: everything is shown */
     int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
-    int awaited;                /* the key before a mark's letter, or VIEW_KEY_NONE */
+    void (*next_key)(struct view *view, int key); /* takes the next key, whatever it is; or NULL */
     enum view_range_state range;
     int64_t range_begin_ns, range_end_ns;
     struct view_range_kernels *range_kernels; /* of a range; NULL: not asked for yet */
@@ -255,7 +245,7 @@ struct view {
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;
-    enum view_prompt prompt;
+    const struct view_prompt *prompt; /* what is typed for, or NULL */
     char typed[VIEW_PROMPT_BYTES];
     size_t typed_at; /* where the next character goes */
     struct view_seek seek;

@@ -383,7 +383,7 @@ static void a_dialogue_goes_on(void **state)
     type(&f, "<Esc>/rm");
     grow_to(8, true);
     follow_until_replaced(&f);
-    assert_int_equal(f.view->prompt, VIEW_PROMPT_SEARCH);
+    assert_ptr_equal(f.view->prompt, &view_search_prompt);
     assert_string_equal(f.view->typed, "rm");
     assert_true(f.follow.ended); /* and with it the following */
     assert_false(f.model->grows);

@@ -242,7 +242,7 @@ static void search_finds_labels_on_any_lane(void **state)
     type("/[<Enter>");
     assert_non_null(strstr(view->message, "is no regular expression"));
     type("/token<Esc>");
-    assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+    assert_null(view->prompt);
 }
 
 static void matches_come_in_order_of_time(void **state)

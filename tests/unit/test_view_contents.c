@@ -179,7 +179,7 @@ static void commands_are_found_by_their_words(void **state)
     assert_non_null(strstr(view->message, "next gap"));
     assert_null(view_command_run(view, "next event please"));
     assert_null(view_command_run(view, "go"));
-    assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+    assert_null(view->prompt);
     assert_non_null(view_command_run(view, "go 100%"));
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
     assert_non_null(view_command_run(view, "mark a"));
@@ -188,13 +188,13 @@ static void commands_are_found_by_their_words(void **state)
     assert_non_null(view_command_run(view, "go to mark a")); /* and not: go "to mark a" */
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
     char typed[VIEW_PROMPT_BYTES] = "prev";
-    view_command_complete(typed, sizeof typed);
+    view_command_prompt.complete(typed, sizeof typed);
     assert_string_equal(typed, "previous ");
     snprintf(typed, sizeof typed, "find");
-    view_command_complete(typed, sizeof typed);
+    view_command_prompt.complete(typed, sizeof typed);
     assert_string_equal(typed, "findings");
     snprintf(typed, sizeof typed, "sear");
-    view_command_complete(typed, sizeof typed);
+    view_command_prompt.complete(typed, sizeof typed);
     assert_string_equal(typed, "search ");
     view_destroy(view);
     view_model_close(m);
@@ -217,7 +217,7 @@ static void commands_stand_for_keys(void **state)
             fail_msg("'%s' is another command", c->name);
         if (strstr(view->message, "does nothing"))
             fail_msg("'%s' stands for %s: %s", c->name, c->keys, view->message);
-        assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+        assert_null(view->prompt);
         view_destroy(view);
     }
     view_model_close(m);

@@ -142,7 +142,7 @@ static void assert_command(const char *command)
 {
     char whole[256];
     snprintf(whole, sizeof whole, "%s '%s'", command, path); /* a blank in it: quoted */
-    assert_int_equal(view->prompt, VIEW_PROMPT_RUN);
+    assert_ptr_equal(view->prompt, &view_run_prompt);
     assert_string_equal(view->typed, whole);
     type("<Enter>");
     assert_string_equal(view->message, whole); /* nobody runs it here */

@@ -46,7 +46,7 @@ static void the_line_is_edited_where_the_cursor_is(void **state)
         if (strcmp(view->typed, tries[i].typed) != 0 || view->typed_at != tries[i].at)
             fail_msg("%s gives '%s' at %zu", tries[i].keys, view->typed, view->typed_at);
         type("<Esc>");
-        assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+        assert_null(view->prompt);
     }
 }
 
