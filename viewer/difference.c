@@ -2,7 +2,6 @@
 /* The panel that compares the trace with another one: there once a second trace was named. */
 #include "hal/base/mem.h"
 #include "viewer/compare.h"
-#include "viewer/follow.h"
 #include "viewer/job.h"
 #include "viewer/panes.h"
 
@@ -28,20 +27,21 @@ static enum hal_status compare(const struct view_model *model, const struct view
 
 /* ---- The other trace below the lanes ------------------------------------------------------ */
 
+static void destroy_model(void *model)
+{
+    view_model_close(model);
+}
+
 void view_shadow_close(struct view *view)
 {
-    if (!view->shadow)
-        return;
-    const struct view_model *model = view->shadow->model;
-    view_destroy(view->shadow);
-    view_model_close((struct view_model *)(uintptr_t)model); /* the shadow's own */
+    view_model_close(view->shadow);
     view->shadow = NULL;
 }
 
 /* Threads by their names, since programs differ in how many they have; the rest by what it is. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 {
-    const struct view_model *m = view->model, *other = view->shadow->model;
+    const struct view_model *m = view->model, *other = view->shadow;
     char name[64], named[64];
     view_lane_name(m, &m->lanes[lane], name, sizeof name);
     for (uint32_t i = 0; i < other->lanes_count; i++) {
@@ -55,17 +55,12 @@ const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 }
 
 /* Moments are compared from the first work of the device on. */
-void view_shadow_follow(struct view *view)
+struct view_axis view_shadow_axis(const struct view *view)
 {
-    struct view *shadow = view->shadow;
-    const int64_t by_ns =
-        shadow->model->summary.device_begin_ns - view->model->summary.device_begin_ns;
-    shadow->window = view->window;
-    shadow->window.begin_ns += by_ns;
-    shadow->layout = view->layout;
-    shadow->cursor_ns = INT64_MIN;
-    shadow->event = VIEW_NO_REF;
-    shadow->lane = VIEW_NO_LANE;
+    const struct view_model *other = view->shadow;
+    struct view_window window = view->window;
+    window.begin_ns += other->summary.device_begin_ns - view->model->summary.device_begin_ns;
+    return (struct view_axis){.model = other, .window = window};
 }
 
 static double busy(const struct view_model *m, struct view_window w, int columns, int column)
@@ -83,10 +78,11 @@ void view_shadow_draw_delta(struct view *view, struct view_area row)
 {
     const int gutter = view->layout.gutter, columns = row.columns - gutter;
     const struct view_area axis = view_area_part(row, 0, gutter, 1, columns);
+    const struct view_axis other = view_shadow_axis(view);
     view_write(row, 0, 1, VIEW_STYLE_DIM, "delta");
     for (int column = 0; column < columns; column++) {
         const double here = busy(view->model, view->window, columns, column);
-        const double there = busy(view->shadow->model, view->shadow->window, columns, column);
+        const double there = busy(other.model, other.window, columns, column);
         const double by = here - there;
         if (by > 0.05)
             view_put(axis, 0, column, '+', VIEW_STYLE_GOOD | (by > 0.5 ? VIEW_BOLD : 0));
@@ -103,7 +99,6 @@ void view_shadow_draw_delta(struct view *view, struct view_area row)
 struct comparing {
     char path[4096];
     struct view_model *other;
-    struct view *shadow;
     struct view_lines lines;
 };
 
@@ -124,15 +119,12 @@ static enum hal_status open_and_compare(const struct view_model *model, void *wo
     view_task_part(task, 0, READ_END);
     HAL_TRY(view_model_open_slowly(c->path, &progress, &c->other));
     HAL_TRY(compare(model, c->other, &c->lines));
-    HAL_TRY(view_create(c->other, &c->shadow));
-    c->shadow->has_findings = true; /* nobody asks for them there */
     return view_task_check(task);
 }
 
 static void destroy(void *work)
 {
     struct comparing *c = work;
-    view_destroy(c->shadow);
     view_model_close(c->other);
     view_lines_finish(&c->lines);
     free(c);
@@ -142,7 +134,7 @@ static void destroy(void *work)
 static void leave_other(struct view *view)
 {
     if (view->shadow)
-        view_release(view, view->shadow, (struct view_model *)(uintptr_t)view->shadow->model);
+        view_release(view, view->shadow, destroy_model);
     view->shadow = NULL;
 }
 
@@ -150,7 +142,7 @@ static void take(struct view *view, void *work)
 {
     struct comparing *c = work;
     leave_other(view);
-    view->shadow = c->shadow;
+    view->shadow = c->other;
     view_lines_finish(&view->difference);
     view->difference = c->lines;
     view->panel = VIEW_PANEL_DIFFERENCE;

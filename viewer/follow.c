@@ -85,45 +85,6 @@ static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
                                                   .take = take_growth,
                                                   .destroy = destroy_growth};
 
-/* Freeing a large model takes longer than a frame, too. */
-static enum hal_status release(const struct view_model *model, void *work, struct view_task *task)
-{
-    struct view_growth *growth = work;
-    (void)model, (void)task;
-    view_destroy(growth->view);
-    view_model_close(growth->model);
-    growth->view = NULL;
-    growth->model = NULL;
-    return HAL_OK;
-}
-
-static void take_nothing(struct view *view, void *work)
-{
-    (void)view;
-    free(work);
-}
-
-static const struct view_job_type release_type = {.kind = VIEW_JOB_RELEASE,
-                                                  .name = "release",
-                                                  .always_aside = true,
-                                                  .is_unasked = true,
-                                                  .run = release,
-                                                  .take = take_nothing,
-                                                  .destroy = destroy_growth};
-
-void view_release(struct view *view, struct view *other, struct view_model *model)
-{
-    struct view_growth *growth = hal_alloc(1, sizeof *growth);
-    if (!growth) {
-        view_destroy(other);
-        view_model_close(model);
-        return;
-    }
-    growth->view = other;
-    growth->model = model;
-    view_job_start(view, &release_type, growth, 0);
-}
-
 /* ---- The file ----------------------------------------------------------------------------- */
 
 enum { LEAST_PAUSE_MS = 300, PAUSE_PER_READING = 4 };
@@ -209,7 +170,7 @@ static void replace(struct view_follow *follow, struct view_model **model, struc
     struct view_model *const before = *model;
     *model = growth->model;
     growth->model = before;
-    view_job_start(next, &release_type, growth, 0);
+    view_release(next, growth, destroy_growth);
 }
 
 /* Takes the place of what is shown, if it has what the user has by now. */

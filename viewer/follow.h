@@ -32,9 +32,6 @@ int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view
  * both, and the view says why. */
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view);
 
-/* Frees a view and its model beside the screen of another one. */
-void view_release(struct view *view, struct view *other, struct view_model *model);
-
 /* What was read of a view that ends. */
 struct view_growth;
 void view_growth_destroy(struct view_growth *growth);

@@ -16,18 +16,17 @@ static bool is_work(const struct view_op *op)
 
 /* A submission's commands while they are drawn. */
 struct inside {
-    struct view *view;
+    const struct view_axis *axis;
     const struct view_submission *submission;
-    struct view_area area; /* one row of the time axis */
     uint64_t work, barriers, looked_at;
     int64_t share_ns; /* of a work command */
 };
 
 static bool look_at(struct inside *in)
 {
-    const struct view_model *m = in->view->model;
+    const struct view_model *m = in->axis->model;
     const struct view_submission *s = in->submission;
-    const int64_t column_ns = in->view->window.span_ns / in->area.columns;
+    const int64_t column_ns = in->axis->window.span_ns / in->axis->area.columns;
     for (uint32_t k = 0; k < s->commands_count; k++) {
         const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
         in->work += (uint64_t)c->dispatch_count + c->transfer_count;
@@ -42,7 +41,7 @@ static bool look_at(struct inside *in)
 static void write_if_it_fits(const struct inside *in, int column, int count, const char *text)
 {
     if (count >= view_text_columns(text))
-        view_write(in->area, 0, column, VIEW_STYLE_DIM, text);
+        view_write(in->axis->area, 0, column, VIEW_STYLE_DIM, text);
 }
 
 /* ---- Commands ----------------------------------------------------------------------------- */
@@ -50,25 +49,24 @@ static void write_if_it_fits(const struct inside *in, int column, int count, con
 /* One command's share of its submission's time, as far as it is in the window. */
 static void draw_share(const struct inside *in, const struct view_op *op, uint64_t index)
 {
-    const struct view_window w = in->view->window;
-    const int axis = in->area.columns;
+    const struct view_window w = in->axis->window;
+    const int axis = in->axis->area.columns;
     const int64_t begin_ns = in->submission->begin_ns + in->share_ns * (int64_t)index;
     const int from = view_column_of(w, axis, begin_ns);
     const int to = view_column_of(w, axis, begin_ns + in->share_ns);
     char label[128];
     if (to < 0 || from >= axis)
         return;
-    view_op_label(in->view->model, op, label, sizeof label);
-    view_put(in->area, 0, from, 0x250A, VIEW_STYLE_DIM);
-    view_write_cut(in->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
+    view_op_label(in->axis->model, op, label, sizeof label);
+    view_put(in->axis->area, 0, from, 0x250A, VIEW_STYLE_DIM);
+    view_write_cut(in->axis->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
 }
 
-void view_draw_commands(struct view *view, uint32_t submission, struct view_area area, int column,
-                        int count)
+void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count)
 {
-    const struct view_model *m = view->model;
+    const struct view_model *m = axis->model;
     const struct view_submission *s = &m->submissions[submission];
-    struct inside in = {.view = view, .submission = s, .area = area};
+    struct inside in = {.axis = axis, .submission = s};
     uint64_t index = 0;
     if (!look_at(&in)) {
         char label[64];
@@ -93,7 +91,7 @@ void view_draw_commands(struct view *view, uint32_t submission, struct view_area
  * there is no memory. */
 static int64_t *dispatch_begins(const struct inside *in)
 {
-    const struct view_model *m = in->view->model;
+    const struct view_model *m = in->axis->model;
     const struct view_submission *s = in->submission;
     size_t low = 0, high = m->dispatches_count, found = 0;
     if (!m->dispatches_count || s->dispatch_count != in->work || in->looked_at > MAX_LOOKED_AT)
@@ -129,17 +127,16 @@ static void draw_tick(const struct inside *in, enum trace_verdict verdict, int64
     } looks[] = {[TRACE_BARRIER_NEEDED] = {0x2502, VIEW_STYLE_TEXT},
                  [TRACE_BARRIER_REDUNDANT] = {'x', VIEW_STYLE_BAD | VIEW_BOLD},
                  [TRACE_BARRIER_UNKNOWN] = {'?', VIEW_STYLE_DIM}};
-    const int column = view_column_of(in->view->window, in->area.columns, ns);
-    if (column >= 0 && column < in->area.columns)
-        view_put(in->area, 0, column, looks[verdict].character, looks[verdict].style);
+    const int column = view_column_of(in->axis->window, in->axis->area.columns, ns);
+    if (column >= 0 && column < in->axis->area.columns)
+        view_put(in->axis->area, 0, column, looks[verdict].character, looks[verdict].style);
 }
 
-void view_draw_barriers(struct view *view, uint32_t submission, struct view_area area, int column,
-                        int count)
+void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count)
 {
-    const struct view_model *m = view->model;
+    const struct view_model *m = axis->model;
     const struct view_submission *s = &m->submissions[submission];
-    struct inside in = {.view = view, .submission = s, .area = area};
+    struct inside in = {.axis = axis, .submission = s};
     const bool shares = look_at(&in);
     if (!in.barriers)
         return;
@@ -159,7 +156,9 @@ void view_draw_barriers(struct view *view, uint32_t submission, struct view_area
             const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
             index += is_work(op);
             if (op->kind == TRACE_BARRIER)
-                draw_tick(&in, view_barrier_verdict(view, commands, i),
+                draw_tick(&in,
+                          axis->view ? view_barrier_verdict(axis->view, commands, i)
+                                     : TRACE_BARRIER_NEEDED,
                           begins ? begins[index] : s->begin_ns + in.share_ns * (int64_t)index);
         }
     }

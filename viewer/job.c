@@ -213,3 +213,51 @@ void view_jobs_finish(struct view *view)
         end(view, job);
     }
 }
+
+/* ---- Freeing ------------------------------------------------------------------------------ */
+
+struct releasing {
+    void *what;
+    void (*destroy)(void *what);
+};
+
+static enum hal_status release(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct releasing *r = work;
+    (void)model, (void)task;
+    if (r->what)
+        r->destroy(r->what);
+    r->what = NULL;
+    return HAL_OK;
+}
+
+static void destroy_releasing(void *work)
+{
+    (void)release(NULL, work, NULL);
+    free(work);
+}
+
+static void take_nothing(struct view *view, void *work)
+{
+    (void)view;
+    free(work);
+}
+
+static const struct view_job_type release_type = {.kind = VIEW_JOB_RELEASE,
+                                                  .name = "release",
+                                                  .always_aside = true,
+                                                  .is_unasked = true,
+                                                  .run = release,
+                                                  .take = take_nothing,
+                                                  .destroy = destroy_releasing};
+
+void view_release(struct view *view, void *what, void (*destroy)(void *what))
+{
+    struct releasing *r = hal_alloc(1, sizeof *r);
+    if (!r) {
+        destroy(what);
+        return;
+    }
+    *r = (struct releasing){.what = what, .destroy = destroy};
+    view_job_start(view, &release_type, r, 0);
+}

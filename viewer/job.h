@@ -51,6 +51,9 @@ bool view_jobs_poll(struct view *view);
 void view_job_stop(struct view *view, enum view_job_kind kind);
 bool view_jobs_give_up(struct view *view);
 
+/* Frees beside the screen what takes longer than a frame to free. */
+void view_release(struct view *view, void *what, void (*destroy)(void *what));
+
 /* Ends all and waits for them. */
 void view_jobs_finish(struct view *view);
 

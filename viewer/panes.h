@@ -172,11 +172,17 @@ void view_findings_sort(struct view *view);
 const struct view_finding *view_current_finding(struct view *view);
 enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
 
+/* A trace along one row of the screen. */
+struct view_axis {
+    const struct view_model *model;
+    struct view_window window;
+    struct view_area area; /* the row's, behind the lane's name */
+    struct view *view;     /* of that trace; NULL: it is the other one */
+};
+
 /* inside.c: a submission's commands, or its barriers, in those columns of the row. */
-void view_draw_commands(struct view *view, uint32_t submission, struct view_area area, int column,
-                        int count);
-void view_draw_barriers(struct view *view, uint32_t submission, struct view_area area, int column,
-                        int count);
+void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
+void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
 
 /* trail.c: keeps the selection, to come back to it. The critical path, looked for the first time
  * that it is asked for; NULL: it is not there yet, was given up, or memory is out, which is said.
@@ -192,10 +198,10 @@ void view_describe_path(struct view *view, struct view_lines *lines);
  * that. */
 extern const struct view_prompt view_difference_prompt;
 void view_shadow_close(struct view *view);
-/* The lane of the other trace that is shown below this one, or NULL. Lets its window be as far from
- * the first work as this one's. Where the device did more, and where less. */
+/* The lane of the other trace that is shown below this one, or NULL; its axis, as far from the
+ * first work as this one's, without an area. Where the device did more, and where less. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);
-void view_shadow_follow(struct view *view);
+struct view_axis view_shadow_axis(const struct view *view);
 void view_shadow_draw_delta(struct view *view, struct view_area row);
 
 /* flow.c: where the selected event came from and what it led to, over the drawn lanes. */

@@ -10,15 +10,14 @@
 
 /* One lane's row while it is drawn. */
 struct lane_row {
-    struct view *view;
+    struct view_axis axis;
     const struct view_lane *lane;
     const struct view_series *series; /* of the lane, or what the filter leaves of it */
-    struct view_area area;            /* one row of the time axis */
 };
 
 static unsigned style_of(const struct lane_row *row, const struct view_span *span)
 {
-    const struct view_model *m = row->view->model;
+    const struct view_model *m = row->axis.model;
     if (span->flags & VIEW_SPAN_FAILED)
         return VIEW_STYLE_BAD;
     if (row->lane->kind == VIEW_LANE_DISPATCHES && span->ref != VIEW_NO_REF)
@@ -82,11 +81,11 @@ static void draw_scope_run(const struct lane_row *row, int column, int count,
                            const struct view_span *span, const char *label)
 {
     const unsigned style = style_of(row, span);
-    view_fill(row->area, 0, column, count, 0x2500, style);
-    view_put(row->area, 0, column, '[', style);
+    view_fill(row->axis.area, 0, column, count, 0x2500, style);
+    view_put(row->axis.area, 0, column, '[', style);
     if (!(span->flags & VIEW_SPAN_OPEN))
-        view_put(row->area, 0, column + count - 1, ']', style);
-    write_numbered(row->area, column + 1, count - 2, style | VIEW_BOLD, label);
+        view_put(row->axis.area, 0, column + count - 1, ']', style);
+    write_numbered(row->axis.area, column + 1, count - 2, style | VIEW_BOLD, label);
 }
 
 static void draw_run(const struct lane_row *row, int column, int count,
@@ -94,10 +93,10 @@ static void draw_run(const struct lane_row *row, int column, int count,
 {
     char label[128];
     const unsigned style = style_of(row, span);
-    view_span_label(row->view->model, row->lane, span, label, sizeof label);
+    view_span_label(row->axis.model, row->lane, span, label, sizeof label);
     if (count == 1) {
-        view_put(row->area, 0, column, span->class == VIEW_EXECUTE ? texture(span) : letter(span),
-                 style);
+        view_put(row->axis.area, 0, column,
+                 span->class == VIEW_EXECUTE ? texture(span) : letter(span), style);
         return;
     }
     if (span->class == VIEW_SCOPE) {
@@ -105,14 +104,14 @@ static void draw_run(const struct lane_row *row, int column, int count,
         return;
     }
     const bool solid = texture(span) >= 0x2580, fits = count >= view_text_columns(label);
-    view_fill(row->area, 0, column, count, texture(span), style);
+    view_fill(row->axis.area, 0, column, count, texture(span), style);
     if (fits || (solid && count >= 4)) {
-        const int end = view_write_cut(row->area, 0, column, count,
+        const int end = view_write_cut(row->axis.area, 0, column, count,
                                        style | (solid ? VIEW_REVERSE : VIEW_BOLD), label);
         if (!solid && end < column + count)
-            view_put(row->area, 0, end, ' ', style);
+            view_put(row->axis.area, 0, end, ' ', style);
     } else if (solid && span->class != VIEW_EXECUTE) {
-        view_put(row->area, 0, column, letter(span), style | VIEW_REVERSE);
+        view_put(row->axis.area, 0, column, letter(span), style | VIEW_REVERSE);
     }
 }
 
@@ -153,9 +152,9 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
                     : class == VIEW_READBACK                                     ? 0x2193
                                                                                  : 0x00B7;
     if (measure->failed)
-        view_put(row->area, 0, column, '!', VIEW_STYLE_BAD | VIEW_BOLD);
+        view_put(row->axis.area, 0, column, '!', VIEW_STYLE_BAD | VIEW_BOLD);
     else
-        view_put(row->area, 0, column, character, (unsigned)info->style);
+        view_put(row->axis.area, 0, column, character, (unsigned)info->style);
 }
 
 /* ---- What submissions consist of ---------------------------------------------------------- */
@@ -164,14 +163,14 @@ static void draw_commands(const struct lane_row *row, int column, int count,
                           const struct view_span *span)
 {
     if (span->ref != VIEW_NO_REF)
-        view_draw_commands(row->view, span->ref, row->area, column, count);
+        view_draw_commands(&row->axis, span->ref, column, count);
 }
 
 static void draw_barriers(const struct lane_row *row, int column, int count,
                           const struct view_span *span)
 {
     if (span->ref != VIEW_NO_REF)
-        view_draw_barriers(row->view, span->ref, row->area, column, count);
+        view_draw_barriers(&row->axis, span->ref, column, count);
 }
 
 /* ---- A row -------------------------------------------------------------------------------- */
@@ -183,8 +182,8 @@ typedef void draw_long(const struct lane_row *row, int column, int count,
 static int last_column(const struct lane_row *row, const struct view_measure *measure, int column)
 {
     const struct view_series *series = row->series;
-    const struct view_window w = row->view->window;
-    const int axis = row->area.columns;
+    const struct view_window w = row->axis.window;
+    const int axis = row->axis.area.columns;
     int to = view_column_of(w, axis, view_spans_at(&series->spans, measure->last - 1).end_ns - 1);
     to = to < axis ? to : axis - 1;
     if (to > column && measure->last < series->spans.count &&
@@ -198,8 +197,8 @@ static int last_column(const struct lane_row *row, const struct view_measure *me
 static void draw_series(const struct lane_row *row, draw_long *draw)
 {
     const struct view_series *series = row->series;
-    const struct view_window w = row->view->window;
-    const int axis = row->area.columns;
+    const struct view_window w = row->axis.window;
+    const int axis = row->axis.area.columns;
     struct view_measure measure;
     for (int column = 0; column < axis; column++) {
         const int64_t begin_ns = view_column_begin(w, axis, column);
@@ -215,7 +214,7 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
             draw(row, column, to - column + 1, last);
             column = to;
         } else if (measure.last - measure.first == 1 && last->class != VIEW_EXECUTE) {
-            view_put(row->area, 0, column, letter(last), style_of(row, last));
+            view_put(row->axis.area, 0, column, letter(last), style_of(row, last));
         } else {
             draw_dense(row, column, &measure, end_ns - begin_ns);
         }
@@ -227,12 +226,12 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
 static void draw_steps(const struct lane_row *row, bool with_values)
 {
     const struct view_series *series = row->series;
-    const struct view_window w = row->view->window;
-    const int axis = row->area.columns;
+    const struct view_window w = row->axis.window;
+    const int axis = row->axis.area.columns;
     struct view_measure measure;
     const size_t before = view_spans_before(&series->spans, w.begin_ns);
     if (with_values && before > 0)
-        view_fill(row->area, 0, 0, axis, 0x2500, VIEW_STYLE_DIM);
+        view_fill(row->axis.area, 0, 0, axis, 0x2500, VIEW_STYLE_DIM);
     for (int column = 0, blank_from = 0; column < axis; column++) {
         view_series_measure(series, view_column_begin(w, axis, column),
                             view_column_begin(w, axis, column + 1), &measure);
@@ -243,10 +242,11 @@ static void draw_steps(const struct lane_row *row, bool with_values)
         const bool several = measure.last - measure.first > 1;
         char label[32];
         if (with_values)
-            view_fill(row->area, 0, column, axis - column, 0x2500, VIEW_STYLE_DIM);
+            view_fill(row->axis.area, 0, column, axis - column, 0x2500, VIEW_STYLE_DIM);
         const uint32_t mark = measure.failed ? 0x2715 : several ? 0x25C6 : 0x25CF;
-        view_put(row->area, 0, column, mark, measure.failed ? VIEW_STYLE_BAD : style_of(row, last));
-        view_span_label(row->view->model, row->lane, last, label, sizeof label);
+        view_put(row->axis.area, 0, column, mark,
+                 measure.failed ? VIEW_STYLE_BAD : style_of(row, last));
+        view_span_label(row->axis.model, row->lane, last, label, sizeof label);
         if (!with_values || column < blank_from)
             continue;
         const int next =
@@ -255,7 +255,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
                 : axis;
         const int columns = view_text_columns(label);
         if (column + 1 + columns < next) {
-            view_write(row->area, 0, column + 1, style_of(row, last), label);
+            view_write(row->axis.area, 0, column + 1, style_of(row, last), label);
             blank_from = column + 1 + columns;
         }
     }
@@ -266,27 +266,27 @@ static void draw_steps(const struct lane_row *row, bool with_values)
 static void draw_peak(const struct lane_row *row, int column, const struct view_level *peak)
 {
     char label[64];
-    const int axis = row->area.columns;
+    const int axis = row->axis.area.columns;
     snprintf(label, sizeof label, "peak %s ", view_bytes(peak->bytes).text);
     const int columns = view_text_columns(label);
-    view_put(row->area, 0, column, 0x25B2, VIEW_STYLE_OBJECT | VIEW_BOLD);
+    view_put(row->axis.area, 0, column, 0x25B2, VIEW_STYLE_OBJECT | VIEW_BOLD);
     if (axis < 3 * columns)
         return;
     if (column >= columns + 1) {
-        view_write(row->area, 0, column - columns, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
-        view_put(row->area, 0, column - columns - 1, ' ', VIEW_STYLE_OBJECT);
+        view_write(row->axis.area, 0, column - columns, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
+        view_put(row->axis.area, 0, column - columns - 1, ' ', VIEW_STYLE_OBJECT);
     } else {
-        view_put(row->area, 0, column + 1, ' ', VIEW_STYLE_OBJECT);
-        view_write(row->area, 0, column + 2, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
+        view_put(row->axis.area, 0, column + 1, ' ', VIEW_STYLE_OBJECT);
+        view_write(row->axis.area, 0, column + 2, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
     }
 }
 
 /* As an area under the most that was alive in each column. */
 static void draw_memory(const struct lane_row *row)
 {
-    const struct view_model *m = row->view->model;
-    const struct view_window w = row->view->window;
-    const int axis = row->area.columns;
+    const struct view_model *m = row->axis.model;
+    const struct view_window w = row->axis.window;
+    const int axis = row->axis.area.columns;
     const struct view_level *peak = &m->levels[m->peak_level];
     for (int column = 0; column < axis; column++) {
         const size_t first =
@@ -298,7 +298,7 @@ static void draw_memory(const struct lane_row *row)
         if (!bytes)
             continue;
         const double share = (double)bytes / (double)peak->bytes;
-        view_put(row->area, 0, column, 0x2581u + (uint32_t)(share >= 1 ? 7 : share * 8),
+        view_put(row->axis.area, 0, column, 0x2581u + (uint32_t)(share >= 1 ? 7 : share * 8),
                  VIEW_STYLE_OBJECT);
     }
     const int at = view_column_of(w, axis, peak->time_ns);
@@ -308,11 +308,12 @@ static void draw_memory(const struct lane_row *row)
 
 /* ---- The pane ----------------------------------------------------------------------------- */
 
-static void draw_axis(struct view *view, const struct view_lane *lane, struct view_area area)
+static void draw_axis(struct view_axis axis, const struct view_lane *lane)
 {
+    const struct view_filter *filter = axis.view ? axis.view->filter : NULL;
     const struct view_series *series =
-        view->filter ? &view->filter->series[lane - view->model->lanes] : &lane->series;
-    const struct lane_row row = {.view = view, .lane = lane, .series = series, .area = area};
+        filter ? &filter->series[lane - axis.model->lanes] : &lane->series;
+    const struct lane_row row = {.axis = axis, .lane = lane, .series = series};
     switch (lane->kind) {
     case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
     case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;
@@ -396,18 +397,19 @@ static void keep_current_row_visible(struct view *view, int rows)
 /* The same lane of the other trace, below it. */
 static void draw_shadow(struct view *view, uint32_t index, struct view_area row)
 {
-    const struct view_lane *lane = view->shadow ? view_shadow_lane(view, index) : NULL;
+    const struct view_lane *lane = view_shadow_lane(view, index);
     const int gutter = view->layout.gutter;
+    struct view_axis axis = view_shadow_axis(view);
+    axis.area = view_area_part(row, 0, gutter, 1, row.columns - gutter);
     view_write(row, 0, 2, VIEW_STYLE_DIM, lane ? "other" : "other: none");
     if (lane)
-        draw_axis(view->shadow, lane, view_area_part(row, 0, gutter, 1, row.columns - gutter));
+        draw_axis(axis, lane);
 }
 
 static void draw(struct view *view, struct view_area area)
 {
     const int gutter = view->layout.gutter, height = view_lane_height(view);
-    if (view->shadow) {
-        view_shadow_follow(view);
+    if (height > 1) {
         view_shadow_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
         area.rows--;
     }
@@ -423,7 +425,8 @@ static void draw(struct view *view, struct view_area area)
             break;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
         draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
-        draw_axis(view, &view->model->lanes[lane], axis);
+        draw_axis((struct view_axis){view->model, view->window, axis, view},
+                  &view->model->lanes[lane]);
         if (height > 1)
             draw_shadow(view, lane, view_area_part(area, row + 1, 0, 1, area.columns));
         if (lane == view->lane) {

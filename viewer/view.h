@@ -241,7 +241,7 @@ struct view {
     struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
     struct view_lines difference;  /* to another trace; empty: none was named */
 
-    struct view *shadow; /* shows the other trace below each lane; NULL: there is none */
+    struct view_model *shadow; /* the other trace, below each lane; NULL: there is none */
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;

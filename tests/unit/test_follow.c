@@ -227,7 +227,7 @@ static void the_screen_s_thread_reads_nothing(void **state)
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
     type(&f, compared);
     settle(&f);
-    const struct view *shadow = f.view->shadow;
+    const struct view_model *shadow = f.view->shadow;
     assert_non_null(shadow);
     type(&f, "5!");
     settle(&f);
