@@ -186,10 +186,12 @@ static void ask_export(struct view *view, int key)
     view_menu_open(view, &export_menu);
 }
 
-const struct view_binding view_action_bindings[] = {
+static const struct view_binding bindings[] = {
     {'r', VIEW_KEY_NONE, "r", "replay the range, or what is selected", replay},
     {'V', VIEW_KEY_NONE, "V", "replay and verify every submission", verify},
     {'I', VIEW_KEY_NONE, "I", "what if: measure another way of doing the same work", ask_what_if},
     {'E', VIEW_KEY_NONE, "E", "export the range or the selection", ask_export},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_actions_part = {.name = "Other programs", .bindings = bindings};

@@ -49,7 +49,7 @@ void view_list_text(struct view *view, const struct view_list *list, size_t row,
         snprintf(out, bytes, "%s", list->header);
     else
         list->row(view, row, out, bytes);
-    if (hidden && list->columns && list == view_panel_pane(view->panel)->list)
+    if (hidden && list->columns && list == view_panel_pane(view, view->panel)->list)
         cut(list->columns, hidden, out);
 }
 
@@ -57,7 +57,7 @@ void view_list_text(struct view *view, const struct view_list *list, size_t row,
 
 static const struct view_column *columns_of(const struct view *view)
 {
-    const struct view_list *list = view_panel_pane(view->panel)->list;
+    const struct view_list *list = view_panel_pane(view, view->panel)->list;
     return list ? list->columns : NULL;
 }
 
@@ -96,7 +96,9 @@ static void choose_columns(struct view *view, int key)
         view_say(view, "this panel has no columns to choose from");
 }
 
-const struct view_binding view_column_bindings[] = {
+static const struct view_binding bindings[] = {
     {'C', VIEW_KEY_NONE, "C", "columns of the list", choose_columns},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_columns_part = {.name = "Lists", .bindings = bindings};

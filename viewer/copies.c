@@ -101,7 +101,7 @@ static void print_frame(struct view *view, int key)
     view_menu_open(view, &picture_menu);
 }
 
-const struct view_binding view_copy_bindings[] = {
+static const struct view_binding bindings[] = {
     {'y', VIEW_KEY_NONE, "y", "send the locator to the terminal's clipboard (OSC 52)",
      copy_locator},
     {'Y', VIEW_KEY_NONE, "Y",
@@ -110,3 +110,5 @@ const struct view_binding view_copy_bindings[] = {
      print_frame},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_copies_part = {.name = "Taking along", .bindings = bindings};

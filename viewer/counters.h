@@ -53,6 +53,4 @@ int view_meters_draw(struct view *view, struct view_area area);
 /* At the cursor. */
 void view_describe_counters(struct view *view, struct view_lines *lines);
 
-extern const struct view_binding view_meter_bindings[];
-
 #endif

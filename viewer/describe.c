@@ -48,7 +48,7 @@ static void copy_text(const char *text, char *out, size_t bytes)
     out[length] = '\0';
 }
 
-/* ---- Names -------------------------------------------------------------------------------- */
+/* ---- Names --------------------------------------------------------------------------------- */
 
 static void name_or_number(const struct view_model *m, uint32_t label, const char *noun,
                            uint64_t number, char *out, size_t bytes)
@@ -145,7 +145,7 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
     }
 }
 
-/* ---- Labels ------------------------------------------------------------------------------- */
+/* ---- Labels -------------------------------------------------------------------------------- */
 
 static const char *kernel_name(const struct view_model *m, const struct view_op *op)
 {
@@ -430,7 +430,7 @@ void view_typical_text(const struct trace_typical *typical, char *out, size_t by
     snprintf(out, bytes, "%s%s", view_time(typical->median_ns).text, interval);
 }
 
-/* ---- Health ------------------------------------------------------------------------------- */
+/* ---- Health -------------------------------------------------------------------------------- */
 
 /* What is known by digest alone: chosen, not lost. */
 static void add_digests(const struct trace_health *h, char *out, size_t bytes)

@@ -182,4 +182,9 @@ static void draw(struct view *view, struct view_area area)
     view_draw_lines(view, area, &view->difference);
 }
 
-const struct view_pane view_difference_pane = {.name = "Diff", .draw = draw};
+static bool is_there(const struct view *view)
+{
+    return view->difference.text != NULL;
+}
+
+const struct view_pane view_difference_pane = {.name = "Diff", .is_there = is_there, .draw = draw};

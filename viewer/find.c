@@ -168,12 +168,6 @@ const struct view_prompt view_search_prompt = {
 
 /* ---- Filter ------------------------------------------------------------------------------- */
 
-bool view_shows(const struct view *view, const struct view_lane *lane,
-                const struct view_span *event)
-{
-    return !view->filter || view_filter_passes(view->filter, lane, event);
-}
-
 static enum hal_status apply(const struct view_model *model, void *work, struct view_task *task)
 {
     (void)model;
@@ -356,7 +350,7 @@ static void to_finding(struct view *view, int key)
     view_next_finding(view);
 }
 
-const struct view_binding view_find_bindings[] = {
+static const struct view_binding bindings[] = {
     {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the lane", to_event},
     {']', VIEW_KEY_NONE, "", NULL, to_event},
     {'{', VIEW_KEY_NONE, "{ }", "previous, next gap of the device", to_gap},
@@ -378,3 +372,5 @@ const struct view_binding view_find_bindings[] = {
     {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", start_go},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_find_part = {.name = "Finding", .bindings = bindings};

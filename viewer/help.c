@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The help, made from the same tables that keys are looked up in, and what letters mean. */
-#include "viewer/counters.h"
-#include "viewer/prompt.h"
+#include "viewer/panes.h"
 
-static void add_bindings(const char *title, const struct view_binding *bindings,
-                         struct view_lines *lines)
+static void add_bindings(const struct view_pane *pane, struct view_lines *lines)
 {
-    view_lines_add(lines, title, "%s", "");
-    for (; bindings->shown; bindings++) {
+    if (!pane->bindings)
+        return;
+    view_lines_add(lines, pane->name, "%s", "");
+    for (const struct view_binding *b = pane->bindings; b->shown; b++) {
         char shown[40];
-        if (!bindings->help)
+        if (!b->help)
             continue;
-        snprintf(shown, sizeof shown, "  %s", bindings->shown);
-        view_lines_add(lines, shown, "%s", bindings->help);
+        snprintf(shown, sizeof shown, "  %s", b->shown);
+        view_lines_add(lines, shown, "%s", b->help);
     }
 }
 
@@ -76,22 +76,10 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines)
 static void draw(struct view *view, struct view_area area)
 {
     struct view_lines lines = {0};
-    add_bindings("Moving", view_move_bindings, &lines);
-    add_bindings("Lanes", view_row_bindings, &lines);
-    add_bindings("Finding", view_find_bindings, &lines);
-    add_bindings("Typing", view_prompt_bindings, &lines);
-    add_bindings("Following", view_trail_bindings, &lines);
-    add_bindings("Taking along", view_copy_bindings, &lines);
-    add_bindings("Other programs", view_action_bindings, &lines);
-    add_bindings("Measuring", view_range_bindings, &lines);
-    add_bindings("Counting", view_meter_bindings, &lines);
-    add_bindings("Panels", view_common_bindings, &lines);
-    add_bindings("Lists", view_column_bindings, &lines);
-    for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
-        const struct view_pane *pane = view_panel_pane((enum view_panel)p);
-        if (pane->bindings)
-            add_bindings(pane->name, pane->bindings, &lines);
-    }
+    for (unsigned i = VIEW_PANEL_COUNT; i < VIEW_PART_COUNT; i++)
+        add_bindings(view->parts[i], &lines);
+    for (unsigned i = 0; i < VIEW_PANEL_COUNT; i++)
+        add_bindings(view->parts[i], &lines);
     view_lines_add(&lines, "What lanes show", "%s", "");
     view_legend(view, true, &lines);
     view_draw_lines(view, area, &lines);

@@ -261,4 +261,11 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_kernels_pane = {.name = "Kernels", .list = &list, .bindings = bindings};
+static void open(struct view *view)
+{
+    if (view_kernels_work(view) && view_kernels_hint(view))
+        view_say(view, "%s", view_kernels_hint(view));
+}
+
+const struct view_pane view_kernels_pane = {
+    .name = "Kernels", .open = open, .list = &list, .bindings = bindings};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the panes stand on a screen of any size, and drawing them there. */
-#include "viewer/commands.h"
 #include "viewer/counters.h"
 #include "viewer/panes.h"
 #include "viewer/text.h"
@@ -26,11 +25,6 @@ static int gutter_for(const struct view *view, int columns)
         widest = needed > widest ? needed : widest;
     }
     return least(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
-}
-
-bool view_panel_covers(const struct view *view)
-{
-    return view->panel_full && !view->layout.side;
 }
 
 static void lay_out(struct view *view, struct view_screen *screen)
@@ -86,8 +80,8 @@ int view_tab_columns(const struct view *view, unsigned panel)
 {
     enum { SHORT = 3 };
     const bool shortened = view->layout.short_tabs && panel != (unsigned)view->panel;
-    return 4 +
-           (shortened ? SHORT : view_text_columns(view_panel_pane((enum view_panel)panel)->name));
+    return 4 + (shortened ? SHORT
+                          : view_text_columns(view_panel_pane(view, (enum view_panel)panel)->name));
 }
 
 /* On a narrow screen those before it are left out until the current one fits. */
@@ -113,10 +107,10 @@ static void draw_bar(struct view *view, struct view_area area)
         const bool here = p == (unsigned)view->panel && !view->help;
         const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
         view_print(area, 0, column, style, " %c %.*s ", p < 9 ? (char)('1' + p) : 'D',
-                   view_tab_columns(view, p) - 4, view_panel_pane((enum view_panel)p)->name);
+                   view_tab_columns(view, p) - 4, view_panel_pane(view, (enum view_panel)p)->name);
         column += view_tab_columns(view, p);
     }
-    const struct view_pane *pane = view_panel_pane(view->panel);
+    const struct view_pane *pane = view_panel_pane(view, view->panel);
     const char *hint = view->help                          ? " J K scroll  Esc close "
                        : pane->list && pane->list->columns ? " J K move  S sort  C columns  _ full "
                        : pane->bindings                    ? " Tab next  J K move  S sort  _ full "
@@ -159,7 +153,7 @@ void view_draw(struct view *view, struct view_screen *screen)
     view_screen_clear(screen);
     lay_out(view, screen);
     const struct view_layout *l = &view->layout;
-    const struct view_pane *panel = view_panel_pane(view->panel);
+    const struct view_pane *panel = view_panel_pane(view, view->panel);
     view->frames++;
     draw_pane(view, &view_title_pane, l->title);
     const struct view_area under_title =

@@ -189,6 +189,15 @@ static const struct view_job_type *sorting_type(const struct view *view,
                                        : &kernels;
 }
 
+bool view_order_init(struct view_order *order, size_t count)
+{
+    order->rows = hal_alloc(count, sizeof *order->rows);
+    order->count = count;
+    for (uint32_t i = 0; order->rows && i < count; i++)
+        order->rows[i] = i;
+    return order->rows != NULL;
+}
+
 void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
                      const void *of)
 {
@@ -273,7 +282,7 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
 bool view_list_enter(struct view *view)
 {
     enum { PART = 8 }; /* of a column: what is shorter would fill the screen with nothing else */
-    const struct view_list *list = view_panel_pane(view->panel)->list;
+    const struct view_list *list = view_panel_pane(view, view->panel)->list;
     size_t current = list ? list->current(view) : SIZE_MAX;
     const bool first = view->panel == VIEW_PANEL_FINDINGS || view_panel_covers(view);
     if (current == SIZE_MAX && list && first && list->count(view))
@@ -288,7 +297,7 @@ bool view_list_enter(struct view *view)
         view_show_neighbours(view);
     else if (event && (event->end_ns - event->begin_ns < w.span_ns / 16 ||
                        event->end_ns > w.begin_ns + w.span_ns))
-        view_key(view, 'f');
+        view_fit(view);
     view->panel_full = false;
     return true;
 }

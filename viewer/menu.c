@@ -74,12 +74,13 @@ static void draw(struct view *view, struct view_area area)
     }
 }
 
-static void point(struct view *view, struct view_area area, struct view_pointer pointer)
+static int point(struct view *view, struct view_area area, struct view_pointer pointer)
 {
     if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
         view_menu_key(view, pointer.kind == VIEW_POINTER_IN ? 'k' : 'j');
     else if (pointer.row > 0 && area.rows > 1)
         view_menu_choose(view, first_row(view, area.rows) + (size_t)pointer.row - 1);
+    return VIEW_KEY_NONE;
 }
 
 const struct view_pane view_menu_pane = {.name = "Menu", .draw = draw, .point = point};

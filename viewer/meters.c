@@ -153,8 +153,10 @@ static void toggle(struct view *view, int key)
         view_job_stop(view, VIEW_JOB_COUNTERS);
 }
 
-const struct view_binding view_meter_bindings[] = {
+static const struct view_binding bindings[] = {
     {'i', VIEW_KEY_NONE, "i", "counters below the lanes: waiting, in flight, bytes per second",
      toggle},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_meters_part = {.name = "Counting", .bindings = bindings};

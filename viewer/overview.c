@@ -53,15 +53,16 @@ static void draw(struct view *view, struct view_area area)
     view_put(axis, 0, to + narrow, ']', VIEW_STYLE_TITLE | VIEW_BOLD);
 }
 
-static void point(struct view *view, struct view_area area, struct view_pointer pointer)
+static int point(struct view *view, struct view_area area, struct view_pointer pointer)
 {
     const int axis = area.columns - view->layout.gutter;
     const int column = pointer.column - view->layout.gutter;
     if (column < 0 || axis < 1)
-        return;
+        return VIEW_KEY_NONE;
     const int64_t ns = view_column_begin(whole(view), axis, column);
     view_set_window(view, ns - view->window.span_ns / 2, view->window.span_ns, VIEW_KEY_NONE);
     view_set_cursor(view, ns);
+    return VIEW_KEY_NONE;
 }
 
 const struct view_pane view_overview_pane = {.name = "Overview", .draw = draw, .point = point};

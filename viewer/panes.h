@@ -46,45 +46,73 @@ struct view_prompt {
     const struct view_pane *pane;               /* what is shown meanwhile, or NULL: the panel */
 };
 
-/* A part of the screen. One file defines it, as one const table; what it has not is NULL. */
+/* A part of the view: what it draws, and the keys that it takes. One file defines it, as one const
+ * table; what it has not is NULL. */
 struct view_pane {
     const char *name;
+    bool (*is_there)(const struct view *view); /* NULL: always */
+    void (*open)(struct view *view);           /* its panel was asked for */
     void (*draw)(struct view *view, struct view_area area);
     const struct view_list *list; /* drawn when there is no `draw` */
-    void (*point)(struct view *view, struct view_area area, struct view_pointer pointer);
+    /* Returns the key that does the rest, or VIEW_KEY_NONE. */
+    int (*point)(struct view *view, struct view_area area, struct view_pointer pointer);
     const struct view_binding *bindings; /* ends with one whose `shown` is NULL */
 };
 
-extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
-    view_timeline_pane, view_status_pane, view_help_pane, view_menu_pane;
+/* The panels are the first ones. The others have keys, which the help shows in this order. */
+enum view_part {
+    VIEW_PART_MOVES = VIEW_PANEL_COUNT,
+    VIEW_PART_ROWS,
+    VIEW_PART_FIND,
+    VIEW_PART_PROMPT,
+    VIEW_PART_TRAIL,
+    VIEW_PART_COPIES,
+    VIEW_PART_ACTIONS,
+    VIEW_PART_RANGE,
+    VIEW_PART_METERS,
+    VIEW_PART_COMMON, /* keys that always work */
+    VIEW_PART_COLUMNS,
+    VIEW_PART_COUNT
+};
+extern const struct view_pane view_moves_part, view_rows_part, view_find_part, view_prompt_part,
+    view_trail_part, view_copies_part, view_actions_part, view_range_part, view_meters_part,
+    view_columns_part;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
     view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
     view_contents_pane, view_difference_pane;
 
-const struct view_pane *view_panel_pane(enum view_panel panel);
+/* What is drawn beside the panel. */
+extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
+    view_timeline_pane, view_status_pane, view_help_pane, view_menu_pane;
+
+static inline const struct view_pane *view_panel_pane(const struct view *view,
+                                                      enum view_panel panel)
+{
+    return view->parts[panel];
+}
+
 /* How many panels there are to choose from. */
-unsigned view_panel_count(const struct view *view);
+static inline unsigned view_panel_count(const struct view *view)
+{
+    const bool all = view_panel_pane(view, VIEW_PANEL_DIFFERENCE)->is_there(view);
+    return all ? VIEW_PANEL_COUNT : VIEW_PANEL_DIFFERENCE;
+}
+
+/* Whether the panel stands where the lanes would. */
+static inline bool view_panel_covers(const struct view *view)
+{
+    return view->panel_full && !view->layout.side;
+}
 
 /* What letters and marks of the lanes mean; without `all`, of those that are shown. */
 void view_legend(const struct view *view, bool all, struct view_lines *lines);
-
-/* Keys that work whatever pane is shown: moves.c, rows.c, find.c, trail.c, copies.c, actions.c,
- * range.c, view.c. */
-extern const struct view_binding view_move_bindings[], view_row_bindings[], view_find_bindings[],
-    view_trail_bindings[], view_copy_bindings[], view_action_bindings[], view_range_bindings[],
-    view_common_bindings[];
 
 /* menu.c */
 void view_menu_open(struct view *view, const struct view_menu *menu);
 void view_menu_key(struct view *view, int key);
 void view_menu_choose(struct view *view, size_t row);
 
-/* Runs the binding of the key, if the table has one. */
-bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
-
-/* layout.c: whether the panel stands where the lanes would; columns of a panel's name on the bar,
- * its number and blanks included. */
-bool view_panel_covers(const struct view *view);
+/* layout.c: columns of a panel's name on the bar, its number and blanks included. */
 int view_tab_columns(const struct view *view, unsigned panel);
 /* The panel that the bar begins with. */
 unsigned view_first_tab(const struct view *view);
@@ -109,7 +137,6 @@ size_t view_order_find(const struct view_order *order, uint32_t row);
 /* columns.c: the list's row, SIZE_MAX: its header, without what is hidden. */
 void view_list_text(struct view *view, const struct view_list *list, size_t row, char *out,
                     size_t bytes);
-extern const struct view_binding view_column_bindings[];
 
 void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,

@@ -96,7 +96,7 @@ static enum hal_status write_drawn(struct plain *p, const struct view_pane *pane
 
 static enum hal_status write_panel(struct plain *p)
 {
-    const struct view_pane *pane = view_panel_pane(p->view->panel);
+    const struct view_pane *pane = view_panel_pane(p->view, p->view->panel);
     p->view->scroll = 0;
     if (!pane->list || !pane->list->row)
         return write_drawn(p, pane);
@@ -106,7 +106,7 @@ static enum hal_status write_panel(struct plain *p)
 
 static enum hal_status write_more(struct plain *p)
 {
-    const struct view_list *list = view_panel_pane(p->view->panel)->list;
+    const struct view_list *list = view_panel_pane(p->view, p->view->panel)->list;
     if (!list || !list->row || p->next_row >= list->count(p->view))
         return write_line(p, "there is no more");
     return write_list(p, list, p->next_row);

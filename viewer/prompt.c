@@ -107,12 +107,14 @@ void view_prompt_key(struct view *view, int key)
     }
 }
 
-const struct view_binding view_prompt_bindings[] = {
+static const struct view_binding bindings[] = {
     {0, 0, "Left Right", "one character; Home, End: to the begin, to the end", NULL},
     {0, 0, "Ctrl-W", "delete the word before the cursor", NULL},
     {0, 0, "Ctrl-U", "delete what is before the cursor; Ctrl-K: what is behind it", NULL},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_prompt_part = {.name = "Typing", .bindings = bindings};
 
 /* ---- Drawing ------------------------------------------------------------------------------ */
 

@@ -10,7 +10,4 @@ void view_prompt_start(struct view *view, const struct view_prompt *prompt, cons
 void view_prompt_key(struct view *view, int key);
 void view_prompt_draw(struct view *view, struct view_area area);
 
-/* For the help. */
-extern const struct view_binding view_prompt_bindings[];
-
 #endif

@@ -298,7 +298,7 @@ void view_draw_marks(struct view *view, struct view_area axis)
     }
 }
 
-const struct view_binding view_range_bindings[] = {
+static const struct view_binding bindings[] = {
     {'v', VIEW_KEY_NONE, "v", "begin a range, end it, forget it: its numbers are in panel 2",
      start_or_stop},
     {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
@@ -308,3 +308,5 @@ const struct view_binding view_range_bindings[] = {
     {'\'', VIEW_KEY_NONE, "", NULL, await_letter},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_range_part = {.name = "Measuring", .bindings = bindings};

@@ -8,7 +8,7 @@
 
 enum { MOST_RANKS = 64 }; /* of a group */
 
-/* ---- Devices ------------------------------------------------------------------------------ */
+/* ---- Devices ------------------------------------------------------------------------------- */
 
 static void add_device(struct view_model *m, const struct trace_capture *capture)
 {
@@ -94,7 +94,7 @@ static void find_ranks(struct view_model *m)
     }
 }
 
-/* ---- Collectives -------------------------------------------------------------------------- */
+/* ---- Collectives --------------------------------------------------------------------------- */
 
 static int compare_numbers(const void *left, const void *right)
 {
@@ -215,7 +215,7 @@ const uint32_t *view_model_meeting(const struct view_model *model,
     return model->meetings + low;
 }
 
-/* ---- Who came when ------------------------------------------------------------------------ */
+/* ---- Who came when ------------------------------------------------------------------------- */
 
 const struct view_submission *view_collective_submission(const struct view_model *model,
                                                          const struct view_collective *collective)
@@ -255,7 +255,7 @@ int64_t view_collective_wait_ns(const struct view_model *model,
     return (ns < own->end_ns ? ns : own->end_ns) - own->begin_ns;
 }
 
-/* ---- All ---------------------------------------------------------------------------------- */
+/* ---- All ----------------------------------------------------------------------------------- */
 
 enum hal_status view_build_ranks(struct view_model *model)
 {

@@ -75,6 +75,15 @@ uint32_t view_row_drawn(const struct view *view, int row)
     return (uint32_t)row < pinned ? (uint32_t)row : (uint32_t)row + view->first_row;
 }
 
+void view_go_to_row(struct view *view, int64_t row)
+{
+    const int64_t last = (int64_t)view_row_count(view) - 1;
+    if (last < 0)
+        return;
+    view->lane = view_lane_of_row(view, (uint32_t)view_clamp(row, 0, last));
+    view_set_cursor(view, view->cursor_ns);
+}
+
 /* ---- Order -------------------------------------------------------------------------------- */
 
 struct placed {
@@ -292,10 +301,12 @@ static void pin(struct view *view, int key)
              *pinned ? "stays at the top: * lets it go" : "is back in its place");
 }
 
-const struct view_binding view_row_bindings[] = {
+static const struct view_binding bindings[] = {
     {'x', VIEW_KEY_NONE, "x", "hide the lane", hide},
     {'X', VIEW_KEY_NONE, "X", "list hidden lanes, to show one or all again", list_hidden},
     {'o', VIEW_KEY_NONE, "o", "order of the lanes: most work, name, or one by one", choose_order},
     {'*', VIEW_KEY_NONE, "*", "pin the lane to the top, and back", pin},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_rows_part = {.name = "Lanes", .bindings = bindings};

@@ -78,12 +78,13 @@ static void draw(struct view *view, struct view_area area)
         view_highlight(axis, 0, cursor, 1, VIEW_STYLE_TITLE);
 }
 
-static void point(struct view *view, struct view_area area, struct view_pointer pointer)
+static int point(struct view *view, struct view_area area, struct view_pointer pointer)
 {
     const int axis = area.columns - view->layout.gutter;
     const int column = pointer.column - view->layout.gutter;
     if (column >= 0 && column < axis)
         view_set_cursor(view, view_column_begin(view->window, axis, column));
+    return VIEW_KEY_NONE;
 }
 
 const struct view_pane view_ruler_pane = {.name = "Ruler", .draw = draw, .point = point};

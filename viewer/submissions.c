@@ -13,15 +13,6 @@ static size_t count(struct view *view)
     return view->model->submissions_count;
 }
 
-uint32_t view_selected_submission(const struct view *view)
-{
-    struct view_span selected;
-    const struct view_span *event = view_selected(view, &selected);
-    if (!event)
-        return VIEW_NO_REF;
-    return view_span_submission(view->model, &view->model->lanes[view->lane], event);
-}
-
 static size_t current(struct view *view)
 {
     return view_order_find(&view->submissions, view_selected_submission(view));

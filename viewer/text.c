@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Numbers ------------------------------------------------------------------------------ */
+/* ---- Numbers ------------------------------------------------------------------------------- */
 
 /* Three significant digits, never more decimals than the value has. */
 static struct view_word scaled(double value, const char *unit)
@@ -143,7 +143,7 @@ bool view_parse_time(const char *text, int64_t *out_ns)
     return false;
 }
 
-/* ---- Characters --------------------------------------------------------------------------- */
+/* ---- Characters ---------------------------------------------------------------------------- */
 
 enum { REPLACEMENT = 0xFFFD };
 
@@ -302,7 +302,7 @@ size_t view_fitting(const char *text, int columns)
     return (size_t)(at - text);
 }
 
-/* ---- Words of a shell --------------------------------------------------------------------- */
+/* ---- Words of a shell ---------------------------------------------------------------------- */
 
 void view_add_word(char *out, size_t bytes, const char *text)
 {

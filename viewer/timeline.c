@@ -439,7 +439,7 @@ static void draw(struct view *view, struct view_area area)
     draw_cursor(view, view_area_part(area, 0, gutter, row, area.columns - gutter));
 }
 
-static void point(struct view *view, struct view_area area, struct view_pointer pointer)
+static int point(struct view *view, struct view_area area, struct view_pointer pointer)
 {
     const struct view_area axis =
         view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
@@ -449,17 +449,16 @@ static void point(struct view *view, struct view_area area, struct view_pointer 
     const int column = pointer.column - view->layout.gutter;
     if (column >= 0 && column < axis.columns)
         view->cursor_ns = view_column_begin(view->window, axis.columns, column);
-    if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT) {
-        view_key(view, pointer.kind == VIEW_POINTER_IN ? 'w' : 's');
-        return;
-    }
+    if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
+        return pointer.kind == VIEW_POINTER_IN ? 'w' : 's';
     if (lane != VIEW_NO_LANE)
         view->lane = lane;
     view_set_cursor(view, view->cursor_ns);
     if (column < 0 || pointer.kind == VIEW_POINTER_DOUBLE)
-        view_key(view, column < 0 ? VIEW_KEY_ENTER : 'f');
-    else if (view_selected(view, &(struct view_span){0}) && view->panel == VIEW_PANEL_SUMMARY)
+        return column < 0 ? VIEW_KEY_ENTER : 'f';
+    if (view_selected(view, &(struct view_span){0}) && view->panel == VIEW_PANEL_SUMMARY)
         view->panel = VIEW_PANEL_DETAILS;
+    return VIEW_KEY_NONE;
 }
 
 const struct view_pane view_timeline_pane = {

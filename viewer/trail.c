@@ -12,18 +12,6 @@
 
 /* ---- Selections before this one ----------------------------------------------------------- */
 
-void view_remember(struct view *view)
-{
-    if (!view_selected(view, &(struct view_span){0}))
-        return;
-    if (view->visited_count == VIEW_VISITED) {
-        memmove(view->visited, view->visited + 1, (VIEW_VISITED - 1) * sizeof *view->visited);
-        view->visited_count--;
-    }
-    view->visited[view->visited_count++] =
-        (struct view_visited){.lane = view->lane, .event = view->event};
-}
-
 static void back(struct view *view, int key)
 {
     (void)key;
@@ -268,7 +256,7 @@ void view_describe_path(struct view *view, struct view_lines *lines)
         view_lines_add(lines, path ? "critical" : "slack", "%s%s", path ? "no, " : "", slack);
 }
 
-const struct view_binding view_trail_bindings[] = {
+static const struct view_binding bindings[] = {
     {'<', VIEW_KEY_NONE, "< >", "what the event waited for; what waited for it", follow},
     {'>', VIEW_KEY_NONE, "", NULL, follow},
     {'B', VIEW_KEY_NONE, "B", "back to the selection before", back},
@@ -276,3 +264,5 @@ const struct view_binding view_trail_bindings[] = {
     {'c', VIEW_KEY_NONE, "c", "critical path: what the end waited for, on or off", toggle_path},
     {0, 0, NULL, NULL, NULL},
 };
+
+const struct view_pane view_trail_part = {.name = "Following", .bindings = bindings};

@@ -183,6 +183,7 @@ enum view_job_kind {
 
 struct view {
     const struct view_model *model;
+    const struct view_pane *const *parts; /* by enum view_part: panes.h */
 
     struct view_window window;
     struct view_window past[VIEW_HISTORY], future[VIEW_HISTORY];
@@ -297,14 +298,25 @@ void view_draw_timeline(struct view *view, struct view_screen *screen);
 
 /* ---- Time and columns --------------------------------------------------------------------- */
 
+static inline int64_t view_clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
 /* The moment at which a column of an axis of `columns` begins. */
 int64_t view_column_begin(struct view_window window, int columns, int column);
 
 /* The column of a moment, -1 when it is before the window and `columns` when after it. */
 int view_column_of(struct view_window window, int columns, int64_t ns);
 
+/* As near as possible to what is asked for: at least a nanosecond per column, inside the trace. */
+struct view_window view_allowed_window(const struct view *view, int64_t begin_ns, int64_t span_ns);
+
 /* Moves the window, as far as the trace goes; `key` groups changes for the history. */
 void view_set_window(struct view *view, int64_t begin_ns, int64_t span_ns, int key);
+
+/* The window of before, or `later` the one after; false: there is none. */
+bool view_window_again(struct view *view, bool later);
 
 /* Makes a moment visible with as little movement as possible. */
 void view_reveal(struct view *view, int64_t ns, int key);
@@ -339,11 +351,15 @@ uint32_t view_selected_submission(const struct view *view);
 /* Makes it the selection, moves cursor and window so that it is seen. */
 void view_select(struct view *view, uint32_t lane, uint32_t event);
 
-/* Fits the selected event and its neighbours of the lane into the window. */
+/* Fits the selected event into the window; with its neighbours of the lane. */
+void view_fit(struct view *view);
 void view_show_neighbours(struct view *view);
 
 /* Puts the cursor there; what the current lane has there becomes the selection. */
 void view_set_cursor(struct view *view, int64_t ns);
+
+/* Shows the panel from its first line on, and lets what was given up be looked for again. */
+void view_show_panel(struct view *view, enum view_panel panel);
 
 void view_say(struct view *view, const char *format, ...) HAL_PRINTF(2, 3);
 

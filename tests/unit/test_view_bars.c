@@ -105,7 +105,7 @@ static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
     resize(10, 40);
     type("_");
     for (unsigned p = 0; p < view_panel_count(view); p++) {
-        const char *name = view_panel_pane((enum view_panel)p)->name;
+        const char *name = view_panel_pane(view, (enum view_panel)p)->name;
         char key[2] = {(char)('1' + p), '\0'}, tab[64];
         type(key);
         snprintf(tab, sizeof tab, " %u %s", p + 1, name);
