@@ -4,12 +4,12 @@
 #include "hal/base/output.h"
 #include "hal/base/print.h"
 #include "hal/base/text.h"
-#include "viewer/follow.h"
 #include "viewer/options.h"
-#include "viewer/panes.h"
-#include "viewer/plain.h"
-#include "viewer/preview.h"
-#include "viewer/term.h"
+#include "viewer/report/plain.h"
+#include "viewer/terminal/term.h"
+#include "viewer/ui/follow.h"
+#include "viewer/ui/panes.h"
+#include "viewer/ui/preview.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/options.h"
 
-#include "viewer/term.h"
+#include "viewer/terminal/term.h"
 
 #include "hal/base/output.h"
 

@@ -3,8 +3,8 @@
 #ifndef VIEWER_OPTIONS_H
 #define VIEWER_OPTIONS_H
 
-#include "viewer/condition.h"
-#include "viewer/report.h"
+#include "viewer/findings/condition.h"
+#include "viewer/report/report.h"
 
 enum { VIEW_MAX_CONDITIONS = 32 };
 

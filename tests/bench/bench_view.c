@@ -3,10 +3,10 @@
 #include "hal/base/os.h"
 #include "tests/bench/bench.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/follow.h"
-#include "viewer/job.h"
-#include "viewer/preview.h"
-#include "viewer/view.h"
+#include "viewer/ui/follow.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/preview.h"
+#include "viewer/ui/view.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -30,19 +30,19 @@ allow()
     "$root/.ci/check-layers" "$work/tree" || { echo "$1 with '$2' was refused"; exit 1; }
 }
 
-plant viewer/lanes.c '#include "hal/hal.h"' 'viewer/lanes.c:2: "hal/hal.h" may not be included'
+plant viewer/model/lanes.c '#include "hal/hal.h"' 'viewer/model/lanes.c:2: "hal/hal.h" may not be included'
 plant format/file/reader.c '#include "hal/driver.h"' 'format/file/reader.c:2: '
 plant replay/plan/plan.c '#include "hal/driver.h"' 'replay/plan/plan.c:2: '
 plant replay/plan/plan.c '#include "format/writer_private.h"' 'replay/plan/plan.c:2: '
 plant replay/plan/plan.c '#  include "capture/stream/ring.h"' 'replay/plan/plan.c:2: '
-plant capture/layer/layer.c '#include "viewer/model.h"' 'capture/layer/layer.c:2: '
+plant capture/layer/layer.c '#include "viewer/model/model.h"' 'capture/layer/layer.c:2: '
 plant hal/device.c '#include "hal/cpu/queue.h"' 'hal/device.c:2: '
 plant hal/base/os.c '#include "hal/hal.h"' 'hal/base/os.c:2: '
 plant hal/msl/lexer.c '#include "hal/hal.h"' 'hal/msl/lexer.c:2: '
 plant hal/cpu/queue.c '#include "hal/metal/queue.h"' 'hal/cpu/queue.c:2: '
 plant tests/workloads/decode/decode.c '#include "hal/base/mem.h"' 'decode.c:2: '
-plant viewer/model.c '#include <curses.h>' 'viewer/model.c:2: <curses.h> may be included only by'
-plant viewer/model.c '#include <ncursesw/curses.h>' 'viewer/model.c:2: '
+plant viewer/model/model.c '#include <curses.h>' 'viewer/model/model.c:2: <curses.h> may be included only by'
+plant viewer/model/model.c '#include <ncursesw/curses.h>' 'viewer/model/model.c:2: '
 plant capture/stream/writer.c '#include <zstd.h>' 'capture/stream/writer.c:2: <zstd.h>'
 plant replay/cli/main.c '#include <protobuf-c/protobuf-c.h>' 'replay/cli/main.c:2: '
 plant hal/device.c '#include "driver.h"' 'hal/device.c:2: "driver.h" is not written from the root'
@@ -61,7 +61,7 @@ if "$root/.ci/check-layers" "$work/empty" >"$work/out"; then
 fi
 
 allow hal/msl/include/msl/vector.h '#include "msl/traits.h"'
-allow viewer/term.c '#include <curses.h>'
+allow viewer/terminal/term.c '#include <curses.h>'
 allow format/container/frames.c '#include <zstd.h>'
 allow format/encode.c '#include "format/trace.pb-c.h"'
 allow tests/unit/test_frames.c '#include <zstd.h>'

@@ -4,7 +4,7 @@
 #include "format/trace.h"
 #include "replay/replay.h"
 #include "tests/fuzz/records.h"
-#include "viewer/model.h"
+#include "viewer/model/model.h"
 
 static void plan(const char *path)
 {

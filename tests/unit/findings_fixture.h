@@ -5,7 +5,7 @@
 #define TESTS_UNIT_FINDINGS_FIXTURE_H
 
 #include "tests/support/trace_builder.h"
-#include "viewer/findings.h"
+#include "viewer/findings/findings.h"
 
 enum { START_NS = 1000, DONE = 1, COMMANDS = 10, BUFFER = 20, OTHER = 21 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/compare.c: two captures of one program are the same however noisy they are, and one of a
- * program that takes half as long again is not; and whoever tells what a scope, an iteration or a
- * kernel typically takes, tells the same. */
+/* viewer/describe/compare.c: two captures of one program are the same however noisy they are, and
+ * one of a program that takes half as long again is not; and whoever tells what a scope, an
+ * iteration or a kernel typically takes, tells the same. */
 #include "tests/support/trace_builder.h"
-#include "viewer/compare.h"
-#include "viewer/describe.h"
-#include "viewer/iterations.h"
-#include "viewer/panes.h"
-#include "viewer/report.h"
+#include "viewer/describe/compare.h"
+#include "viewer/describe/describe.h"
+#include "viewer/describe/iterations.h"
+#include "viewer/report/report.h"
+#include "viewer/ui/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

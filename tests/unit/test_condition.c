@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/condition.c: every subject, relation and unit against a trace worked out by hand. */
+/* viewer/findings/condition.c: every subject, relation and unit against a trace worked out by hand.
+ */
 #include "tests/support/trace_builder.h"
-#include "viewer/condition.h"
+#include "viewer/findings/condition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/counters.c: levels that are added up by hand, of tables made by hand. */
-#include "viewer/counters.h"
+/* viewer/ui/counters.c: levels that are added up by hand, of tables made by hand. */
+#include "viewer/ui/counters.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

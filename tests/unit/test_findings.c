@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/findings.c, timing.c, audit.c: traces in which exactly one thing is wrong, and by how much
- * was worked out by hand. Times are relative to the capture's start. */
+/* viewer/findings/findings.c, timing.c, audit.c: traces in which exactly one thing is wrong, and by
+ * how much was worked out by hand. Times are relative to the capture's start. */
 #include "tests/unit/findings_fixture.h"
 
 #include <setjmp.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/follow.c: a file that grows is read beside the screen, and what the user had is there when
- * it takes the place of what was shown. Which thread did what is counted in the linker's wraps. */
+/* viewer/ui/follow.c: a file that grows is read beside the screen, and what the user had is there
+ * when it takes the place of what was shown. Which thread did what is counted in the linker's
+ * wraps. */
 #include "format/file/sidecar.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/counters.h"
-#include "viewer/follow.h"
-#include "viewer/job.h"
-#include "viewer/kernels.h"
-#include "viewer/path.h"
+#include "viewer/model/path.h"
+#include "viewer/ui/counters.h"
+#include "viewer/ui/follow.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panels/kernels.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/job.c: what is done beside the screen comes to the same as without it, the model can be
+/* viewer/ui/job.c: what is done beside the screen comes to the same as without it, the model can be
  * used meanwhile, and a job ends wherever it is. */
 #include "tests/viewer/decode_trace.h"
-#include "viewer/carry.h"
-#include "viewer/filter.h"
-#include "viewer/job.h"
-#include "viewer/kernels.h"
-#include "viewer/panes.h"
-#include "viewer/path.h"
-#include "viewer/repeats.h"
+#include "viewer/model/path.h"
+#include "viewer/ui/carry.h"
+#include "viewer/ui/filter.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panels/kernels.h"
+#include "viewer/ui/panels/repeats.h"
+#include "viewer/ui/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/model.c and what builds it: a trace of three submissions whose numbers were worked out by
- * hand, and traces that contradict themselves. Times are relative to the capture's start. */
+/* viewer/model/model.c and what builds it: a trace of three submissions whose numbers were worked
+ * out by hand, and traces that contradict themselves. Times are relative to the capture's start. */
 #include "tests/support/trace_builder.h"
-#include "viewer/describe.h"
-#include "viewer/model.h"
+#include "viewer/describe/describe.h"
+#include "viewer/model/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

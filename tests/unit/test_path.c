@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/path.c, trail.c: a small trace whose order and times were worked out by hand, followed by
- * function and by key. Times are relative to the capture's start.
+/* viewer/model/path.c, trail.c: a small trace whose order and times were worked out by hand,
+ * followed by function and by key. Times are relative to the capture's start.
  *
  *     main    [submit #s0 100..110]                    [wait 120..260][submit #s2 300..310]
  *     queue 0        #s0 130..150                                            #s2 330..380
  *     queue 1                       #s1 (waits for #s0) 170..240 */
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/findings.h"
-#include "viewer/panes.h"
-#include "viewer/path.h"
-#include "viewer/preview.h"
+#include "viewer/findings/findings.h"
+#include "viewer/model/path.h"
+#include "viewer/ui/panes.h"
+#include "viewer/ui/preview.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

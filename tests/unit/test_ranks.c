@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/ranks.c, collectives.c: a merged trace of two devices that are ranks of one group, made
- * by hand, and what is seen of it on the cells, in the details and in reports; one of three
+/* viewer/model/ranks.c, collectives.c: a merged trace of two devices that are ranks of one group,
+ * made by hand, and what is seen of it on the cells, in the details and in reports; one of three
  * processes; captures whose numbers make no sense. Times are relative to the capture's start.
  *
  *     rank 0, queue 0   #s0 all_reduce 100..300    #s1 send to 1, 400..500
  *     rank 1, queue 2   #s7 all_reduce 220..300    #s8 receive from 0, 430..500 */
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_folder.h"
-#include "viewer/report.h"
-#include "viewer/view.h"
+#include "viewer/report/report.h"
+#include "viewer/ui/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

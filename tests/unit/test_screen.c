@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/screen.c and text.c: clipping, cleaning, wide characters, differences, numbers. */
-#include "viewer/screen.h"
-#include "viewer/text.h"
+/* viewer/grid/screen.c and text.c: clipping, cleaning, wide characters, differences, numbers. */
+#include "viewer/grid/screen.h"
+#include "viewer/text/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

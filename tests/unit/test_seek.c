@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/seek.c and the search of find.c: at a screen they go on in steps, and find what looking
+/* viewer/ui/seek.c and the search of find.c: at a screen they go on in steps, and find what looking
  * at all events in order finds. */
 #include "tests/support/folder.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/carry.h"
-#include "viewer/panes.h"
+#include "viewer/ui/carry.h"
+#include "viewer/ui/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/series.c: cutting of overlaps, and totals of any range against adding up by hand. */
-#include "viewer/series.h"
+/* viewer/model/series.c: cutting of overlaps, and totals of any range against adding up by hand. */
+#include "viewer/model/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

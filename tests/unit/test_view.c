@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection. */
+/* viewer/ui/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection.
+ */
 #include "tests/viewer/decode_trace.h"
-#include "viewer/filter.h"
-#include "viewer/panes.h"
+#include "viewer/ui/filter.h"
+#include "viewer/ui/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

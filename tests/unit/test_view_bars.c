@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows above and below the lanes (viewer/bars.c, overview.c), and screens with little room. */
+/* The rows above and below the lanes (viewer/ui/bars.c, overview.c), and screens with little room.
+ */
 #include "tests/unit/view_fixture.h"
 
 #include <setjmp.h>

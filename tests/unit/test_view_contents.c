@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/contents.c, commands.c, follow.c: bytes of buffers at a moment, actions by name, and the
- * same part of a trace that has grown. */
+/* viewer/ui/panels/contents.c, commands.c, follow.c: bytes of buffers at a moment, actions by name,
+ * and the same part of a trace that has grown. */
 #include "tests/support/trace_builder.h"
-#include "viewer/carry.h"
-#include "viewer/commands.h"
-#include "viewer/contents.h"
+#include "viewer/ui/carry.h"
+#include "viewer/ui/commands.h"
+#include "viewer/ui/panels/contents.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/menu.c and what opens one: hidden lanes, their order, what other programs are asked to do;
- * and the other trace below the lanes. */
+/* viewer/ui/menu.c and what opens one: hidden lanes, their order, what other programs are asked to
+ * do; and the other trace below the lanes. */
 #include "tests/unit/view_fixture.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/iterations.h"
+#include "viewer/describe/iterations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/prompt.c: editing what is typed. */
+/* viewer/ui/prompt.c: editing what is typed. */
 #include "tests/unit/view_fixture.h"
-#include "viewer/filter.h"
+#include "viewer/ui/filter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/work.c, iterations.c, memory.c: what kernels did and what buffers held in traces whose
- * numbers were worked out by hand. */
+/* viewer/model/work.c, iterations.c, memory.c: what kernels did and what buffers held in traces
+ * whose numbers were worked out by hand. */
 #include "tests/support/trace_builder.h"
-#include "viewer/describe.h"
-#include "viewer/iterations.h"
-#include "viewer/work.h"
+#include "viewer/describe/describe.h"
+#include "viewer/describe/iterations.h"
+#include "viewer/model/work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_VIEW_FIXTURE_H
 #define TESTS_UNIT_VIEW_FIXTURE_H
 
-#include "viewer/panes.h"
+#include "viewer/ui/panes.h"
 
 extern char path[64], other_path[64]; /* with a blank */
 extern struct view_model *model;

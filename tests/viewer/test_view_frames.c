@@ -2,8 +2,8 @@
 /* Whole frames of made-up traces against golden/NAME.txt. GENERATE=1 writes those anew: look at
  * the difference before committing it. */
 #include "tests/viewer/decode_trace.h"
-#include "viewer/report.h"
-#include "viewer/view.h"
+#include "viewer/report/report.h"
+#include "viewer/ui/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

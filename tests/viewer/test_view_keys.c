@@ -4,9 +4,9 @@
  * HAL_TEST_SEED=n repeats a run, ROUNDS=n makes it longer. */
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/report.h"
-#include "viewer/text.h"
-#include "viewer/view.h"
+#include "viewer/report/report.h"
+#include "viewer/text/text.h"
+#include "viewer/ui/view.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a model is made, in steps that follow each other: ingest.c turns the file's records into
+ * tables, origin.c says when time begins, lanes.c turns tables into lanes, analyse.c lanes into
+ * numbers, order.c gives them their places. */
+#ifndef VIEWER_BUILD_H
+#define VIEWER_BUILD_H
+
+#include "hal/base/mem.h"
+#include "viewer/model/model.h"
+
+/* Makes room for `extra` more elements of one of the model's tables. */
+#define VIEW_ROOM(owner, name, extra)                                                              \
+    ((owner)->name##_count + (extra) <= (owner)->name##_capacity                                   \
+         ? HAL_OK                                                                                  \
+         : view_build_room(&(owner)->name, &(owner)->name##_capacity, (owner)->name##_count,       \
+                           (extra), sizeof *(owner)->name, #name))
+
+/* `array` is the address of a pointer. */
+enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
+                                size_t bytes_each, const char *what) HAL_CHECKED;
+
+/* `progress` NULL: nobody is told. */
+enum hal_status view_build_tables(struct view_model *model,
+                                  const struct view_progress *progress) HAL_CHECKED;
+/* Lets all times count from the first event. */
+void view_build_origin(struct view_model *model);
+
+/* The devices, which of their work are collectives, and who met whom: ranks.c. */
+enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;
+
+enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
+
+/* What each device did, alone and together with others: ranks.c. */
+void view_build_devices(struct view_model *model);
+
+/* Names that several threads have, and the order of lanes when there are many. Last of all. */
+enum hal_status view_build_order(struct view_model *model) HAL_CHECKED;
+
+/* The levels of memory, and their lane. */
+enum hal_status view_build_memory(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_memory_lane(struct view_model *model) HAL_CHECKED;
+
+/* What lanes tell of the rows of tables; `tables` is the model. The codes of view_event_host and of
+ * view_event_state are made by the functions below, the others are rows. */
+view_span_tell view_event_scope, view_event_host, view_event_submission, view_event_state,
+    view_event_execution, view_event_dispatch, view_event_step, view_event_transfer,
+    view_event_level, view_event_gap, view_event_gap_part;
+
+/* Of a host thread's lane: a call, or of a command buffer all its recording, its making, its
+ * sealing. */
+enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_SEAL };
+uint32_t view_event_code(uint32_t row, uint32_t variety);
+/* HAL_UNSUPPORTED: a table has more rows than codes have room for. */
+enum hal_status view_event_check(const struct view_model *model) HAL_CHECKED;
+/* One of view_build_states. */
+uint32_t view_event_state_code(uint32_t submission, const struct view_span *state);
+
+/* Cuts a submission's life into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE. Returns
+ * how many. */
+size_t view_build_states(const struct view_model *model, uint32_t index, struct view_span *out);
+
+/* When the submission left its queue, or the file's end when it did not. */
+int64_t view_build_submission_end(const struct view_model *model,
+                                  const struct view_submission *submission);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The model's tables become lanes: what a row of the timeline shows, ordered by time. */
+#include "viewer/model/build.h"
+
+enum { MAX_SCOPE_LANES = 8 };
+
+/* ---- Making a lane ------------------------------------------------------------------------ */
+
+/* The events of one lane while they are gathered, as numbers that tables tell more about. */
+struct bucket {
+    uint32_t *codes;
+    size_t codes_count, codes_capacity;
+};
+
+static enum hal_status put(struct bucket *bucket, uint32_t code)
+{
+    HAL_TRY(VIEW_ROOM(bucket, codes, 1));
+    bucket->codes[bucket->codes_count++] = code;
+    return HAL_OK;
+}
+
+static enum hal_status make_buckets(size_t count, struct bucket **out_buckets)
+{
+    *out_buckets = hal_alloc(count, sizeof **out_buckets);
+    return *out_buckets ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu lanes", count);
+}
+
+static void free_buckets(struct bucket *buckets, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(buckets[i].codes);
+    free(buckets);
+}
+
+/* Brings what the bucket holds into order; its codes become the lane's. */
+static enum hal_status take_bucket(struct view_model *m, struct bucket *bucket,
+                                   view_span_tell *tell, uint32_t **out_codes,
+                                   struct view_spans *out_spans)
+{
+    const size_t bytes = bucket->codes_count * sizeof *bucket->codes;
+    uint32_t *fitting = realloc(bucket->codes, bytes ? bytes : sizeof *bucket->codes);
+    bucket->codes = fitting ? fitting : bucket->codes;
+    HAL_TRY(view_spans_order(&bucket->codes, bucket->codes_count, tell, m, out_spans));
+    *out_codes = bucket->codes;
+    *bucket = (struct bucket){0};
+    return HAL_OK;
+}
+
+/* Adds a lane of what is in the bucket, which it takes over, and with `painted`, which may be NULL:
+ * other spans to paint. */
+static enum hal_status fill_lane(struct view_model *m, struct view_lane *lane,
+                                 struct bucket *events, view_span_tell *tell,
+                                 struct bucket *painted, view_span_tell *tell_painted,
+                                 enum view_class first, enum view_class last)
+{
+    struct view_spans spans;
+    HAL_TRY(take_bucket(m, events, tell, &lane->event_codes, &lane->events));
+    spans = lane->events;
+    if (painted)
+        HAL_TRY(take_bucket(m, painted, tell_painted, &lane->painted_codes, &spans));
+    HAL_TRY(view_series_of(&lane->series, &spans, first, last));
+    if (lane->series.owned) { /* cut: what was cut is not needed any more */
+        free(lane->painted_codes);
+        lane->painted_codes = NULL;
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_lane(struct view_model *m, struct view_lane lane, struct bucket *events,
+                                view_span_tell *tell, enum view_class first, enum view_class last)
+{
+    HAL_TRY(VIEW_ROOM(m, lanes, 1));
+    m->lanes[m->lanes_count++] = lane; /* freed with the model if this fails */
+    return fill_lane(m, &m->lanes[m->lanes_count - 1], events, tell, NULL, NULL, first, last);
+}
+
+/* A lane of a table's rows from `first` on. */
+static enum hal_status add_rows_lane(struct view_model *m, struct view_lane lane, uint32_t first,
+                                     size_t count, view_span_tell *tell, enum view_class lowest,
+                                     enum view_class highest)
+{
+    struct bucket rows = {0};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < count && status == HAL_OK; i++)
+        status = put(&rows, first + (uint32_t)i);
+    if (status == HAL_OK)
+        status = add_lane(m, lane, &rows, tell, lowest, highest);
+    free(rows.codes);
+    return status;
+}
+
+/* ---- Scopes ------------------------------------------------------------------------------- */
+
+static enum hal_status fill_scopes(struct view_model *m, const uint32_t *hosts,
+                                   struct bucket *buckets)
+{
+    for (uint32_t i = 0; i < m->scopes_count; i++) {
+        const struct view_scope *scope = &m->scopes[i];
+        const uint32_t depth = scope->depth < MAX_SCOPE_LANES ? scope->depth : MAX_SCOPE_LANES - 1;
+        HAL_TRY(put(&buckets[scope->host * MAX_SCOPE_LANES + depth], i));
+    }
+    for (size_t h = 0; h < m->hosts_count; h++) {
+        uint32_t depth = 0, parent = VIEW_NO_LANE;
+        for (struct bucket *b = &buckets[hosts[h] * MAX_SCOPE_LANES];
+             depth < MAX_SCOPE_LANES && b[depth].codes_count; depth++) {
+            struct view_lane lane = {.kind = VIEW_LANE_SCOPE,
+                                     .object = hosts[h],
+                                     .depth = depth,
+                                     .parent = parent,
+                                     .starts_open = true};
+            lane.has_children = depth == 0 && b[1].codes_count;
+            if (depth == 0)
+                parent = (uint32_t)m->lanes_count;
+            HAL_TRY(add_lane(m, lane, &b[depth], view_event_scope, VIEW_SCOPE, VIEW_SCOPE));
+        }
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_scope_lanes(struct view_model *m, const uint32_t *hosts)
+{
+    struct bucket *buckets;
+    HAL_TRY(make_buckets(m->hosts_count * MAX_SCOPE_LANES, &buckets));
+    const enum hal_status status = fill_scopes(m, hosts, buckets);
+    free_buckets(buckets, m->hosts_count * MAX_SCOPE_LANES);
+    return status;
+}
+
+/* ---- Host threads ------------------------------------------------------------------------- */
+
+/* From the call that made a command buffer to the one that sealed it, if on one thread. */
+static enum hal_status put_recording(const struct view_model *m, uint32_t commands,
+                                     struct bucket *hosts)
+{
+    const struct view_command_buffer *c = &m->command_buffers[commands];
+    const bool made = c->create_host != VIEW_NO_REF && c->create_ns != VIEW_NO_TIME;
+    const bool sealed = c->seal_host != VIEW_NO_REF && c->seal_ns != VIEW_NO_TIME;
+    if (made && sealed && c->create_host == c->seal_host && c->create_ns <= c->seal_ns)
+        return put(&hosts[c->create_host], view_event_code(commands, VIEW_EVENT_RECORDING));
+    if (made)
+        HAL_TRY(put(&hosts[c->create_host], view_event_code(commands, VIEW_EVENT_MAKE)));
+    return sealed ? put(&hosts[c->seal_host], view_event_code(commands, VIEW_EVENT_SEAL)) : HAL_OK;
+}
+
+static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
+                                  struct bucket *buckets)
+{
+    for (uint32_t i = 0; i < m->calls_count; i++)
+        HAL_TRY(put(&buckets[m->calls[i].host], view_event_code(i, VIEW_EVENT_CALL)));
+    for (uint32_t i = 0; i < m->command_buffers_count; i++)
+        HAL_TRY(put_recording(m, i, buckets));
+    for (size_t h = 0; h < m->hosts_count; h++) {
+        if (!buckets[hosts[h]].codes_count)
+            continue;
+        m->hosts[hosts[h]].lane = (uint32_t)m->lanes_count;
+        const struct view_lane lane = {
+            .kind = VIEW_LANE_HOST, .object = hosts[h], .parent = VIEW_NO_LANE};
+        HAL_TRY(add_lane(m, lane, &buckets[hosts[h]], view_event_host, VIEW_RECORD, VIEW_WAIT));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_host_lanes(struct view_model *m, const uint32_t *hosts)
+{
+    struct bucket *buckets;
+    HAL_TRY(make_buckets(m->hosts_count, &buckets));
+    const enum hal_status status = fill_hosts(m, hosts, buckets);
+    free_buckets(buckets, m->hosts_count);
+    return status;
+}
+
+/* ---- Queues and the device ---------------------------------------------------------------- */
+
+static enum hal_status put_submission(const struct view_model *m, uint32_t index,
+                                      struct bucket *events, struct bucket *states,
+                                      struct bucket *executions)
+{
+    const struct view_submission *s = &m->submissions[index];
+    const struct view_span span = view_event_submission(m, index);
+    struct view_span parts[3];
+    const size_t count = view_build_states(m, index, parts);
+    if (span.begin_ns != VIEW_NO_TIME && span.end_ns >= span.begin_ns)
+        HAL_TRY(put(&events[s->queue], index));
+    for (size_t i = 0; i < count; i++) {
+        HAL_TRY(put(&states[s->queue], view_event_state_code(index, &parts[i])));
+        if (parts[i].class == VIEW_EXECUTE)
+            HAL_TRY(put(executions, index));
+    }
+    return HAL_OK;
+}
+
+/* A device's lane, and below it those that tell what each submission consists of: all are of the
+ * same spans. */
+static enum hal_status add_device_lanes(struct view_model *m, uint32_t index,
+                                        struct bucket *executions)
+{
+    struct view_lane lane = {
+        .kind = VIEW_LANE_DEVICE, .object = index, .parent = VIEW_NO_LANE, .has_children = true};
+    const uint32_t device = (uint32_t)m->lanes_count;
+    if (!executions->codes_count)
+        return HAL_OK;
+    HAL_TRY(add_lane(m, lane, executions, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+    m->devices[index].lane = device;
+    HAL_TRY(VIEW_ROOM(m, lanes, 2));
+    lane = m->lanes[device];
+    lane.kind = VIEW_LANE_COMMANDS;
+    lane.parent = device;
+    lane.has_children = false;
+    lane.borrowed = true;
+    m->lanes[m->lanes_count++] = lane;
+    lane.kind = VIEW_LANE_BARRIERS;
+    m->lanes[m->lanes_count++] = lane;
+    return HAL_OK;
+}
+
+/* The lanes of one device's queues. */
+static enum hal_status fill_queues(struct view_model *m, uint32_t device, struct bucket *events,
+                                   struct bucket *states)
+{
+    for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++) {
+        if (!events[q].codes_count || view_model_device(m, q) != device)
+            continue;
+        m->queue_lanes[q] = (uint32_t)m->lanes_count;
+        const struct view_lane lane = {
+            .kind = VIEW_LANE_QUEUE, .object = q, .parent = VIEW_NO_LANE};
+        HAL_TRY(VIEW_ROOM(m, lanes, 1));
+        m->lanes[m->lanes_count++] = lane;
+        HAL_TRY(fill_lane(m, &m->lanes[m->lanes_count - 1], &events[q], view_event_submission,
+                          &states[q], view_event_state, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status fill_device(struct view_model *m, struct bucket *events,
+                                   struct bucket *states, struct bucket *executions)
+{
+    for (uint32_t i = 0; i < m->submissions_count; i++)
+        HAL_TRY(put_submission(m, i, events, states, executions));
+    HAL_TRY(fill_queues(m, 0, events, states));
+    HAL_TRY(add_device_lanes(m, 0, executions));
+    m->device_lane = m->devices[0].lane;
+    return HAL_OK;
+}
+
+/* What all devices do, and then what each one does and the queues that it does it from. */
+static enum hal_status fill_devices(struct view_model *m, struct bucket *events,
+                                    struct bucket *states, struct bucket *executions)
+{
+    const struct view_lane lane = {
+        .kind = VIEW_LANE_DEVICE, .object = VIEW_NO_REF, .parent = VIEW_NO_LANE};
+    struct bucket *all = executions + m->devices_count;
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const uint32_t device = view_model_device(m, m->submissions[i].queue);
+        HAL_TRY(put_submission(m, i, events, states, &executions[device]));
+    }
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        if (m->submissions[i].begin_ns != VIEW_NO_TIME)
+            HAL_TRY(put(all, i));
+    }
+    if (all->codes_count) {
+        m->device_lane = (uint32_t)m->lanes_count;
+        HAL_TRY(add_lane(m, lane, all, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+    }
+    for (uint32_t i = 0; i < m->devices_count; i++) {
+        HAL_TRY(add_device_lanes(m, i, &executions[i]));
+        HAL_TRY(fill_queues(m, i, events, states));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_queue_lanes(struct view_model *m)
+{
+    const size_t count = 2 * TRACE_MAX_QUEUES + m->devices_count + 1;
+    struct bucket *buckets;
+    HAL_TRY(make_buckets(count, &buckets));
+    for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++)
+        m->queue_lanes[q] = VIEW_NO_LANE;
+    m->device_lane = VIEW_NO_LANE;
+    const enum hal_status status = (m->devices_count > 1 ? fill_devices : fill_device)(
+        m, buckets, buckets + TRACE_MAX_QUEUES, buckets + 2 * TRACE_MAX_QUEUES);
+    free_buckets(buckets, count);
+    return status;
+}
+
+/* ---- Dispatches and transfers ------------------------------------------------------------- */
+
+static enum hal_status add_dispatch_lane(struct view_model *m)
+{
+    const struct view_lane lane = {.kind = VIEW_LANE_DISPATCHES, .parent = VIEW_NO_LANE};
+    m->dispatch_lane = m->dispatches_count ? (uint32_t)m->lanes_count : VIEW_NO_LANE;
+    return m->dispatches_count ? add_rows_lane(m, lane, 0, m->dispatches_count, view_event_dispatch,
+                                               VIEW_EXECUTE, VIEW_EXECUTE)
+                               : HAL_OK;
+}
+
+static enum hal_status add_transfer_lane(struct view_model *m)
+{
+    const struct view_lane lane = {.kind = VIEW_LANE_TRANSFERS, .parent = VIEW_NO_LANE};
+    m->transfer_lane = m->transfers_count ? (uint32_t)m->lanes_count : VIEW_NO_LANE;
+    return m->transfers_count ? add_rows_lane(m, lane, 0, m->transfers_count, view_event_transfer,
+                                              VIEW_OBSERVED, VIEW_READBACK)
+                              : HAL_OK;
+}
+
+enum hal_status view_build_memory_lane(struct view_model *model)
+{
+    const struct view_lane lane = {.kind = VIEW_LANE_MEMORY, .parent = VIEW_NO_LANE};
+    model->memory_lane = (uint32_t)model->lanes_count;
+    return add_rows_lane(model, lane, 0, model->levels_count, view_event_level, VIEW_MEMORY,
+                         VIEW_MEMORY);
+}
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+static enum hal_status add_steps_lane(struct view_model *m, struct view_lane lane, uint32_t first,
+                                      uint32_t count)
+{
+    return add_rows_lane(m, lane, first, count, view_event_step, VIEW_STEP, VIEW_STEP);
+}
+
+/* Several semaphores share a lane that opens into theirs. */
+static enum hal_status add_semaphore_lanes(struct view_model *m)
+{
+    enum { OPEN_AT_MOST = 4 };
+    struct view_lane lane = {.kind = VIEW_LANE_SEMAPHORES,
+                             .parent = VIEW_NO_LANE,
+                             .has_children = true,
+                             .starts_open = m->semaphores_count <= OPEN_AT_MOST};
+    uint32_t parent = VIEW_NO_LANE;
+    if (m->semaphores_count > 1) {
+        parent = (uint32_t)m->lanes_count;
+        HAL_TRY(add_steps_lane(m, lane, 0, (uint32_t)m->steps_count));
+    }
+    for (uint32_t i = 0; i < m->semaphores_count; i++) {
+        lane = (struct view_lane){.kind = VIEW_LANE_SEMAPHORE, .object = i, .parent = parent};
+        HAL_TRY(add_steps_lane(m, lane, m->semaphores[i].first_step, m->semaphores[i].step_count));
+    }
+    return HAL_OK;
+}
+
+/* ---- All ---------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Threads by their number in the trace, which is the order in which they appeared. */
+static enum hal_status order_hosts(const struct view_model *m, uint32_t *out_hosts)
+{
+    uint64_t *keys = hal_alloc(m->hosts_count, sizeof *keys);
+    if (!keys)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu threads", m->hosts_count);
+    for (uint32_t i = 0; i < m->hosts_count; i++)
+        keys[i] = (uint64_t)m->hosts[i].thread << 32 | i;
+    qsort(keys, m->hosts_count, sizeof *keys, compare_keys);
+    for (uint32_t i = 0; i < m->hosts_count; i++)
+        out_hosts[i] = (uint32_t)keys[i];
+    free(keys);
+    return HAL_OK;
+}
+
+enum hal_status view_build_lanes(struct view_model *model)
+{
+    HAL_TRY(view_event_check(model));
+    uint32_t *hosts = hal_alloc(model->hosts_count, sizeof *hosts);
+    if (!hosts)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu threads", model->hosts_count);
+    enum hal_status status = order_hosts(model, hosts);
+    if (status == HAL_OK)
+        status = add_scope_lanes(model, hosts);
+    if (status == HAL_OK)
+        status = add_host_lanes(model, hosts);
+    if (status == HAL_OK)
+        status = add_queue_lanes(model);
+    if (status == HAL_OK)
+        status = add_dispatch_lane(model);
+    if (status == HAL_OK)
+        status = add_semaphore_lanes(model);
+    if (status == HAL_OK)
+        status = add_transfer_lane(model);
+    if (status == HAL_OK)
+        status = view_build_memory(model);
+    free(hosts);
+    return status;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace says, arranged by time: tables of what happened, and lanes that order it. Knows
+ * nothing of terminals. Immutable once open, so any number of threads may use it; everything it
+ * returns is borrowed until it is closed.
+ *
+ * Times are nanoseconds since the first event. Tables hold plain structs that refer to each
+ * other by index; VIEW_NO_REF is none. Strings are numbers of the trace's string table. */
+#ifndef VIEWER_MODEL_H
+#define VIEWER_MODEL_H
+
+#include "format/analysis/reflection.h"
+#include "format/analysis/statistics.h"
+#include "format/limits.h"
+#include "format/trace.h"
+#include "viewer/model/series.h"
+#include "viewer/model/task.h"
+
+#include <pthread.h>
+
+/* ---- Tables ------------------------------------------------------------------------------- */
+
+/* Tables with a row per event have no bytes between their fields: there are millions of them. Never
+ * take the address of such a field. */
+#define VIEW_PACKED __attribute__((packed, aligned(4)))
+
+enum { VIEW_HOST_BITS = 18 };
+
+/* A call of a host thread. */
+struct view_call {
+    int64_t begin_ns, end_ns;
+    uint32_t object; /* index into the kind's objects, or submission; of waits their first one in
+                        `values`; VIEW_NO_REF: none */
+    uint32_t what;   /* index into `whats` */
+    uint32_t host : VIEW_HOST_BITS; /* index of the thread */
+    uint32_t kind : 8;              /* enum trace_event_kind */
+    uint32_t status : 6;            /* enum hal_status */
+} VIEW_PACKED;
+
+/* Why a call failed. */
+struct view_failure {
+    int64_t begin_ns;
+    uint32_t host;
+    uint32_t call, message, stack; /* the function of the HAL, and why */
+    uint16_t status;               /* enum hal_status */
+};
+
+/* The rest of a call, which many calls have in common. */
+struct view_what {
+    uint64_t offset; /* of mappings; the value of a query or signal; a wait's limit in ns */
+    uint64_t size;
+    uint32_t value_count; /* of waits */
+    uint32_t stack;
+};
+
+struct view_value {
+    uint64_t value;
+    uint32_t semaphore;
+} VIEW_PACKED;
+
+/* Times that the file does not tell are VIEW_NO_TIME. */
+#define VIEW_NO_TIME INT64_MIN
+
+struct view_submission {
+    uint64_t number;                    /* the n of "#sn" */
+    int64_t ready_ns, begin_ns, end_ns; /* of the device */
+    int64_t busy_ns;
+    uint64_t dispatch_count;
+    uint64_t range_bytes;                    /* alloca, dealloca, read, write */
+    uint16_t queue, operation;               /* enum trace_operation */
+    uint32_t call;                           /* VIEW_NO_REF: the file tells only that it finished */
+    uint32_t first_wait, wait_count;         /* in `values` */
+    uint32_t signal_count;                   /* in `values`, after those that it waits for */
+    uint32_t first_commands, commands_count; /* in `submitted`: command buffers */
+    uint32_t message;                        /* of a failure */
+    uint16_t status;
+    bool done;
+};
+
+/* A dispatch whose time the device told. */
+struct view_dispatch {
+    int64_t begin_ns, end_ns;
+    uint32_t submission;
+    uint32_t index; /* of the submission's dispatches */
+    uint32_t op;
+} VIEW_PACKED;
+
+/* A command, whatever command buffer it stands in: the same one is stored once. */
+struct view_op {
+    uint32_t kind;   /* enum trace_segment_kind */
+    uint32_t object; /* dispatch: executable; debug begin: label; barrier, wait: number of buffers,
+                        events; event: in `others` */
+    uint32_t entry;  /* of the executable */
+    uint32_t groups[3]; /* of an indirect dispatch: 0, nobody knows */
+    uint64_t bytes;     /* of copies, fills, updates, constants; bindings of a descriptor set */
+};
+
+struct view_command_buffer {
+    uint64_t id;
+    int64_t create_ns, seal_ns;      /* recording: the first call began, the last one returned */
+    uint32_t create_host, seal_host; /* VIEW_NO_REF: the file does not say */
+    uint32_t label;
+    uint32_t body;
+    uint32_t calls_ns; /* the calls that made and sealed it, without what lies between them */
+    bool is_reusable, transfers, dispatches; /* what it was made for */
+};
+
+/* The commands of one command buffer or of many: the same ones are stored once. The first body is
+ * empty. */
+struct view_body {
+    uint32_t first_op, op_count; /* in `segments`, which holds indexes into `ops` */
+    uint32_t dispatch_count, barrier_count, transfer_count;
+};
+
+struct view_kernel {
+    uint32_t name;
+    uint32_t group_size[3];
+};
+
+struct view_executable {
+    uint64_t id;
+    uint32_t label;
+    uint32_t first_kernel, kernel_count;
+};
+
+struct view_buffer {
+    uint64_t id, bytes;
+    int64_t create_ns, destroy_ns; /* VIEW_NO_TIME: from the start, to the end */
+    uint32_t label;
+};
+
+/* An object that has nothing but a name, or a channel. */
+struct view_other {
+    uint64_t id;
+    uint32_t label;
+    uint32_t rank, rank_count; /* of a channel; rank_count 0: it is none */
+    uint64_t group;            /* of a channel: the same for all ranks in one process */
+};
+
+/* A device with its queues: a merged trace has that of each capture. */
+struct view_device {
+    const struct trace_device *about;
+    const char *program, *host; /* of the process */
+    uint64_t process_id;
+    uint32_t queue_base;            /* up to the next device's; objects likewise */
+    uint64_t object_base;           /* the first object has a larger number */
+    uint32_t first_rank, last_rank; /* in the largest group that it is in */
+    uint32_t rank_count;            /* of that group; 0: it is in none */
+    uint32_t lane;                  /* its work; VIEW_NO_LANE: it did none */
+    int64_t busy_ns;
+    uint64_t collectives;              /* that began */
+    int64_t collective_ns, waiting_ns; /* in these; of that, until all others had come */
+};
+
+/* What a submission did together with those of other ranks. */
+struct view_collective {
+    uint64_t submission; /* its number */
+    uint64_t count;      /* elements */
+    uint64_t number;     /* of the group's, or of those between two ranks */
+    uint64_t send_bytes, receive_bytes;
+    uint32_t send, receive;  /* buffers, or VIEW_NO_REF */
+    uint32_t channel;        /* in `others` */
+    uint32_t peer;           /* rank */
+    uint8_t kind;            /* enum trace_collective_operation */
+    uint8_t type, reduction; /* enum hal_element_type, enum hal_reduction */
+};
+
+/* A semaphore got a value, or failed. */
+struct view_step {
+    int64_t time_ns;
+    uint64_t value;
+    uint32_t semaphore;
+    uint32_t submission; /* who did it: this or the call; neither: its creation */
+    uint32_t call;
+    uint16_t status;
+};
+
+struct view_semaphore {
+    uint64_t id;
+    uint32_t label;
+    uint32_t first_step, step_count; /* in `steps`, in order of time */
+    bool shares_label;               /* with another one: its name says which it is */
+};
+
+/* Bytes that moved between host and a buffer. Pieces of one range are one transfer. */
+struct view_transfer {
+    int64_t begin_ns, end_ns;
+    uint64_t bytes, ticket;
+    uint64_t offset;
+    uint32_t buffer, host;
+    uint8_t class; /* VIEW_UPLOAD, VIEW_READBACK, VIEW_OBSERVED */
+};
+
+/* Contents of a part of a buffer, as the host wrote or saw them. */
+struct view_piece {
+    int64_t time_ns; /* VIEW_NO_TIME: as the capture found it */
+    uint64_t content, offset, bytes;
+    uint32_t buffer;
+    uint8_t class; /* as of a transfer */
+    bool stored;   /* the content is these bytes; else nothing but their digest is in the file */
+};
+
+struct view_scope {
+    int64_t begin_ns, end_ns;
+    uint32_t name, host;
+    uint16_t depth;
+    bool open; /* its end is not in the file */
+};
+
+/* How much memory buffers hold from a moment on. */
+struct view_level {
+    int64_t time_ns;
+    uint64_t bytes;           /* of buffers */
+    uint64_t transient_bytes; /* between alloca and dealloca */
+    uint32_t buffers;         /* alive */
+    uint32_t buffer;          /* that came or went; VIEW_NO_REF: several, or a transient one */
+    uint32_t submission;      /* of an alloca or dealloca, or VIEW_NO_REF */
+    int32_t change;           /* -1: less, 1: more */
+};
+
+/* A host thread. */
+struct view_host {
+    uint32_t thread, name;
+    uint64_t system_id;
+    uint32_t lane;
+    uint64_t wait_count, submit_count, call_count;
+    int64_t wait_ns;
+    uint32_t scope_depth; /* most scopes open at once */
+    bool shares_name;     /* another thread has the same one */
+};
+
+/* The device did nothing between two submissions. */
+struct view_gap {
+    int64_t begin_ns, end_ns;
+    uint32_t before, after; /* submissions */
+    enum view_class cause;  /* what most of it is, VIEW_GAP_... */
+} VIEW_PACKED;
+
+/* A part of a gap that has one cause; it ends where the next one begins, the last one with the gap.
+ */
+struct view_gap_part {
+    int64_t begin_ns;
+    uint32_t gap : 29;
+    uint32_t cause : 3; /* enum view_class, less VIEW_GAP_HOST */
+} VIEW_PACKED;
+
+/* ---- Lanes -------------------------------------------------------------------------------- */
+
+enum view_lane_kind {                       /* a span's ref is an index of */
+                      VIEW_LANE_SCOPE,      /* scopes */
+                      VIEW_LANE_HOST,       /* calls; of VIEW_RECORD: command_buffers */
+                      VIEW_LANE_QUEUE,      /* submissions */
+                      VIEW_LANE_DEVICE,     /* submissions */
+                      VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
+                      VIEW_LANE_BARRIERS,   /* submissions: the barriers between their commands */
+                      VIEW_LANE_DISPATCHES, /* dispatches */
+                      VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
+                      VIEW_LANE_SEMAPHORE,  /* steps */
+                      VIEW_LANE_TRANSFERS,  /* transfers */
+                      VIEW_LANE_MEMORY,     /* levels */
+                      VIEW_LANE_GAPS,       /* gaps */
+};
+
+#define VIEW_NO_LANE UINT32_MAX
+
+struct view_lane {
+    enum view_lane_kind kind;
+    uint32_t object; /* host, queue, semaphore or device; VIEW_NO_REF: all devices */
+    uint32_t depth;  /* of scopes */
+    uint32_t parent; /* lane that hides or shows this one, VIEW_NO_LANE: always there */
+    bool has_children, starts_open;
+    bool borrowed;                         /* events and series are its parent's */
+    struct view_spans events;              /* one per event; may overlap */
+    struct view_series series;             /* what to paint */
+    uint32_t *event_codes, *painted_codes; /* NULL where not needed */
+};
+
+/* ---- Numbers ------------------------------------------------------------------------------ */
+
+/* Calls and bytes of one kind. */
+struct view_tally {
+    uint64_t count, bytes;
+    int64_t ns;
+};
+
+struct view_summary {
+    int64_t device_begin_ns, device_end_ns; /* first to last work; equal: there was none */
+    int64_t device_busy_ns;                 /* at least one submission ran */
+    int64_t computing_ns;                   /* workers at work, as the device reports it */
+    struct view_tally gaps[VIEW_GAP_COUNT]; /* [class - VIEW_GAP_HOST]; counted by main cause */
+    uint64_t submissions, failed_submissions, unfinished_submissions;
+    uint64_t dispatches;     /* executed */
+    struct view_tally syncs; /* waits of host threads, and how long they blocked */
+    struct view_tally polls; /* queries, and waits with a limit of 0 */
+    struct view_tally uploads, readbacks, observed;
+    uint64_t failed_calls;
+    uint64_t implausible; /* events whose times cannot be; they are not drawn */
+};
+
+/* Scopes whose names differ only in numbers ("token 17"): iterations of the same thing. */
+struct view_family {
+    char name[64]; /* "token #" */
+    uint64_t count;
+    int64_t total_ns;
+    struct trace_typical time;   /* of one of them */
+    int64_t steady_ns;           /* when the first one that is no warm-up begins */
+    uint64_t submissions, syncs; /* calls of the scopes' own threads inside them */
+    int64_t sync_ns;
+    int64_t device_ns; /* the device was busy meanwhile */
+};
+
+/* ---- The model ---------------------------------------------------------------------------- */
+
+#define VIEW_TABLE(type, name)                                                                     \
+    struct type *name;                                                                             \
+    size_t name##_count, name##_capacity
+
+struct view_model {
+    struct trace_reader *reader;
+    pthread_mutex_t
+        *reading; /* held while the reader decodes: what it decodes into is one thread's */
+    const struct trace_header *header;
+    const struct trace_health *health; /* NULL: the capture did not end */
+    const char *truncated;             /* "" or what is missing */
+    bool grows; /* is being written: what has not ended may do so yet, and is no failure */
+    char *path;
+    int64_t first_ns, last_ns; /* the whole trace; first is 0, last more */
+    int64_t offset_ns;         /* from the capture's begin to the first event */
+    VIEW_TABLE(view_call, calls);
+    VIEW_TABLE(view_failure, failures);
+    VIEW_TABLE(view_what, whats);
+    VIEW_TABLE(view_value, values);
+    VIEW_TABLE(view_submission, submissions);
+    VIEW_TABLE(view_op, ops);
+    VIEW_TABLE(view_dispatch, dispatches); /* by begin */
+    bool isolated;                         /* dispatches were kept apart to be timed */
+    uint64_t written_ranges;               /* that submissions may have written, where recorded */
+    uint64_t written_digests;              /* of these, with a digest */
+    VIEW_TABLE(view_command_buffer, command_buffers);
+    VIEW_TABLE(view_body, bodies);
+    VIEW_TABLE(view_kernel, kernels);
+    VIEW_TABLE(view_executable, executables);
+    struct trace_reflection reflection; /* of the executables */
+    VIEW_TABLE(view_buffer, buffers);
+    VIEW_TABLE(view_other, others);
+    VIEW_TABLE(view_device, devices);         /* one at least */
+    VIEW_TABLE(view_collective, collectives); /* by submission */
+    uint32_t *meetings; /* indexes into `collectives`: those that met stand side by side */
+    VIEW_TABLE(view_step, steps);
+    VIEW_TABLE(view_semaphore, semaphores);
+    VIEW_TABLE(view_transfer, transfers);
+    VIEW_TABLE(view_piece, pieces); /* by buffer, then time */
+    VIEW_TABLE(view_scope, scopes);
+    VIEW_TABLE(view_host, hosts);
+    VIEW_TABLE(view_level, levels);
+    VIEW_TABLE(view_gap, gaps);
+    VIEW_TABLE(view_gap_part, gap_parts);
+    VIEW_TABLE(view_family, families);
+    VIEW_TABLE(view_lane, lanes);
+    size_t scoped_hosts; /* threads with scopes */
+    uint32_t *segments;
+    size_t segments_count, segments_capacity;
+    uint32_t *submitted;
+    size_t submitted_count, submitted_capacity;
+    uint32_t queue_lanes[TRACE_MAX_QUEUES]; /* VIEW_NO_LANE: nothing was submitted */
+    uint32_t dispatch_lane, device_lane, gap_lane, transfer_lane,
+        memory_lane;                           /* VIEW_NO_LANE: there is none; device: of all */
+    uint32_t *highest;                         /* by block of levels: the one with most bytes */
+    uint32_t peak_level, transient_peak_level; /* VIEW_NO_REF: there is none */
+    struct view_summary summary;
+};
+
+/* Reads the whole file. HAL_IO, HAL_CORRUPT, HAL_VERSION, HAL_NO_MEMORY. */
+enum hal_status view_model_open(const char *path, struct view_model **out_model) HAL_CHECKED;
+/* Likewise, and tells how far it is: `tell` is called now and then, with how many of all events and
+ * commands have been read. Returning false gives up: HAL_TIMEOUT. */
+struct view_progress {
+    bool (*tell)(void *user, struct trace_reader *reader, uint64_t read, uint64_t total);
+    void *user;
+};
+enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
+                                       struct view_model **out_model) HAL_CHECKED;
+void view_model_close(struct view_model *model);
+
+/* All records once more, as trace_reader_each has them; HAL_TIMEOUT when the task, which may be
+ * NULL, was stopped. A content's bytes, as trace_reader_content has them. */
+enum hal_status view_model_each(const struct view_model *model, struct view_task *task,
+                                trace_visit *visit, void *user) HAL_CHECKED;
+/* Likewise, as trace_reader_each_in_order has them. */
+enum hal_status view_model_each_in_order(const struct view_model *model, struct view_task *task,
+                                         trace_visit *visit, void *user) HAL_CHECKED;
+/* Whether the file has all that was recorded: what is missing may have ordered or read what is
+ * there. */
+bool view_model_is_whole(const struct view_model *model);
+enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
+                                   size_t bytes) HAL_CHECKED;
+
+/* Never NULL. */
+const char *view_model_string(const struct view_model *model, uint32_t string);
+
+/* The submission with that number, or VIEW_NO_REF. */
+uint32_t view_model_submission(const struct view_model *model, uint64_t number);
+
+/* What made the semaphore reach the value: a step, or VIEW_NO_REF when nothing in the file did. */
+uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, uint64_t value);
+
+/* The device whose queue that is: an index of `devices`. */
+uint32_t view_model_device(const struct view_model *model, uint32_t queue);
+
+/* The lane on which the work of that queue's device is seen, or VIEW_NO_LANE. */
+uint32_t view_model_device_lane(const struct view_model *model, uint32_t queue);
+
+/* Whether the lane's events are other lanes' events, too. */
+bool view_lane_repeats(const struct view_model *model, const struct view_lane *lane);
+
+/* What the submission did together with those of other ranks, or NULL. */
+const struct view_collective *view_model_collective(const struct view_model *model,
+                                                    const struct view_submission *submission);
+
+/* The collectives of this trace that are one with this one, itself among them: *out_count indexes
+ * of `collectives`, by rank. */
+const uint32_t *view_model_meeting(const struct view_model *model,
+                                   const struct view_collective *collective, size_t *out_count);
+
+/* The submission that took part in it, or NULL when it never began. Of those that met, the one that
+ * came last, or NULL when none began. */
+const struct view_submission *view_collective_submission(const struct view_model *model,
+                                                         const struct view_collective *collective);
+const struct view_collective *view_collective_last(const struct view_model *model,
+                                                   const struct view_collective *collective);
+/* How long this rank waited until the last one that this trace knows of had come. */
+int64_t view_collective_wait_ns(const struct view_model *model,
+                                const struct view_collective *collective);
+
+/* The index-th dispatch of a submission, counted from 0, or NULL. */
+const struct view_op *view_model_dispatch(const struct view_model *model,
+                                          const struct view_submission *submission, uint64_t index);
+
+/* The next submission after `after` (VIEW_NO_REF: the first) among those soon after it that waited
+ * for a value which it signalled, or VIEW_NO_REF. */
+uint32_t view_model_consumer(const struct view_model *model, uint32_t submission, uint32_t after);
+
+/* Of the levels from `first` to before `last`, the first with most bytes; VIEW_NO_REF: none. */
+uint32_t view_model_highest(const struct view_model *model, size_t first, size_t last);
+
+/* The first wait of a host thread that returned because of the submission, or VIEW_NO_REF. */
+uint32_t view_model_observer(const struct view_model *model, uint32_t submission);
+
+/* "token 17" becomes "token #": what iterations have in common. Returns a hash of that. */
+uint64_t view_family_name(const char *name, char *out, size_t bytes);
+
+static inline const struct view_what *view_call_what(const struct view_model *model,
+                                                     const struct view_call *call)
+{
+    return &model->whats[call->what];
+}
+
+/* When the host handed the submission in, and when it had; VIEW_NO_TIME: the file does not say. */
+static inline int64_t view_submit_ns(const struct view_model *model,
+                                     const struct view_submission *submission)
+{
+    return submission->call == VIEW_NO_REF ? VIEW_NO_TIME : model->calls[submission->call].begin_ns;
+}
+
+static inline int64_t view_submit_end_ns(const struct view_model *model,
+                                         const struct view_submission *submission)
+{
+    return submission->call == VIEW_NO_REF ? VIEW_NO_TIME : model->calls[submission->call].end_ns;
+}
+
+/* Whether a call is a host synchronisation: it may block until the device got somewhere. */
+bool view_call_is_sync(const struct view_model *model, const struct view_call *call);
+
+static inline const struct view_body *view_body(const struct view_model *model,
+                                                uint32_t command_buffer)
+{
+    return &model->bodies[model->command_buffers[command_buffer].body];
+}
+
+/* How much of a gap is due to what: [class - VIEW_GAP_HOST]. */
+void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
+                     int64_t out_ns[VIEW_GAP_COUNT]);
+
+/* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
+uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
+                            const struct view_span *span);
+
+/* The submission that the event is, that it made or belongs to; VIEW_NO_REF: none. */
+uint32_t view_span_submission(const struct view_model *model, const struct view_lane *lane,
+                              const struct view_span *span);
+
+/* The lane's event that fits the range best: what is painted at its begin, else the first that
+ * begins in it. VIEW_NO_REF: none touches it. */
+uint32_t view_lane_at(const struct view_model *model, const struct view_lane *lane,
+                      int64_t begin_ns, int64_t end_ns);
+
+/* Index of the queue lane's event of a submission, and the lane's index in *out_lane; likewise
+ * the host lane's of a call. VIEW_NO_REF: not drawn. */
+uint32_t view_model_queue_event(const struct view_model *model, uint32_t submission,
+                                uint32_t *out_lane);
+uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_lane);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one takes along: the locator of the selection, a command that shows or proves the same, and
+ * the frame as a picture. */
+#include "viewer/findings/findings.h"
+#include "viewer/text/text.h"
+#include "viewer/ui/panes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Whether a terminal takes what it is sent, it does not say; without one, nothing is sent. */
+static void say_copied(struct view *view)
+{
+    view_say(view, "%s%s", view->is_live ? "sent to the terminal (OSC 52, some ignore it): " : "",
+             view->copied);
+}
+
+static void copy_locator(struct view *view, int key)
+{
+    (void)key;
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const struct view_span cursor = {.begin_ns = view->cursor_ns};
+    const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
+    view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
+                      event ? event : &cursor, view->copied, sizeof view->copied);
+    say_copied(view);
+}
+
+/* The finding that was gone to, or the first one while nothing is selected that has a command of
+ * its own; NULL: there is none, or its panel is not there. */
+static const struct view_finding *finding_to_copy(struct view *view, uint32_t submission)
+{
+    if (view->panel != VIEW_PANEL_FINDINGS)
+        return NULL;
+    const struct view_finding *current = view_current_finding(view);
+    if (current || submission != VIEW_NO_REF || !view->findings.list_count)
+        return current;
+    return &view->findings.list[0];
+}
+
+/* Of a finding its proof; of a submission its replay; else what shows this place again. */
+static void copy_command(struct view *view, int key)
+{
+    const struct view_model *m = view->model;
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const uint32_t submission =
+        event ? view_span_submission(m, &m->lanes[view->lane], event) : VIEW_NO_REF;
+    const struct view_finding *finding = finding_to_copy(view, submission);
+    char place[64];
+    (void)key;
+    if (finding && *finding->proof)
+        snprintf(view->copied, sizeof view->copied, "%s ", finding->proof);
+    else if (submission != VIEW_NO_REF)
+        snprintf(view->copied, sizeof view->copied, "hal-replay --range='#s%" PRIu64 "' ",
+                 m->submissions[submission].number);
+    else {
+        snprintf(place, sizeof place, "--keys=g%.9fs<Enter>", (double)view->cursor_ns / 1e9);
+        snprintf(view->copied, sizeof view->copied, "hal-view ");
+        view_add_word(view->copied, sizeof view->copied, place);
+        strncat(view->copied, " ", sizeof view->copied - strlen(view->copied) - 1);
+    }
+    view_add_file(view->copied, sizeof view->copied, m->path);
+    say_copied(view);
+}
+
+/* ---- Pictures ----------------------------------------------------------------------------- */
+
+static size_t picture_count(const struct view *view)
+{
+    (void)view;
+    return VIEW_PICTURE_ANSI;
+}
+
+static void picture_text(const struct view *view, size_t row, char *out, size_t bytes)
+{
+    static const char *const texts[] = {"a picture, hal-view-N.svg", "text, hal-view-N.txt",
+                                        "text with colours for a terminal, hal-view-N.ansi"};
+    (void)view;
+    snprintf(out, bytes, "%s", texts[row]);
+}
+
+static bool picture_choose(struct view *view, size_t row)
+{
+    view->wants_picture = (enum view_picture)(VIEW_PICTURE_SVG + row);
+    if (!view->is_live)
+        view_say(view, "frames are written where there is a terminal: --svg=FILE and --dump-frame "
+                       "do it without");
+    return false;
+}
+
+static const struct view_menu picture_menu = {.title = "write the frame as",
+                                              .count = picture_count,
+                                              .text = picture_text,
+                                              .choose = picture_choose};
+
+static void print_frame(struct view *view, int key)
+{
+    (void)key;
+    view_menu_open(view, &picture_menu);
+}
+
+static const struct view_binding bindings[] = {
+    {'y', VIEW_KEY_NONE, "y", "send the locator to the terminal's clipboard (OSC 52)",
+     copy_locator},
+    {'Y', VIEW_KEY_NONE, "Y",
+     "copy a command: the finding's proof, the submission's replay, this place", copy_command},
+    {'p', VIEW_KEY_NONE, "p", "write the frame into a new file: picture, text, text with colours",
+     print_frame},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_copies_part = {.name = "Taking along", .bindings = bindings};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The panel that compares the trace with another one: there once a second trace was named. */
+#include "hal/base/mem.h"
+#include "viewer/describe/compare.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "~/x" as a shell would have it; nothing else is expanded. */
+static void expand_home(const char *typed, char *out, size_t bytes)
+{
+    const char *home = strncmp(typed, "~/", 2) == 0 ? getenv("HOME") : NULL;
+    snprintf(out, bytes, "%s%s", home ? home : "", home ? typed + 1 : typed);
+}
+
+static enum hal_status compare(const struct view_model *model, const struct view_model *other,
+                               struct view_lines *lines)
+{
+    struct view_comparison comparison;
+    HAL_TRY(view_compare(model, other, &comparison));
+    view_comparison_lines(&comparison, lines);
+    view_comparison_finish(&comparison);
+    return lines->failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : HAL_OK;
+}
+
+/* ---- The other trace below the lanes ------------------------------------------------------ */
+
+static void destroy_model(void *model)
+{
+    view_model_close(model);
+}
+
+void view_shadow_close(struct view *view)
+{
+    view_model_close(view->shadow);
+    view->shadow = NULL;
+}
+
+/* Threads by their names, since programs differ in how many they have; the rest by what it is. */
+const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
+{
+    const struct view_model *m = view->model, *other = view->shadow;
+    char name[64], named[64];
+    view_lane_name(m, &m->lanes[lane], name, sizeof name);
+    for (uint32_t i = 0; i < other->lanes_count; i++) {
+        if (other->lanes[i].kind != m->lanes[lane].kind)
+            continue;
+        view_lane_name(other, &other->lanes[i], named, sizeof named);
+        if (strcmp(name, named) == 0)
+            return &other->lanes[i];
+    }
+    return NULL;
+}
+
+/* Moments are compared from the first work of the device on. */
+struct view_axis view_shadow_axis(const struct view *view)
+{
+    const struct view_model *other = view->shadow;
+    struct view_window window = view->window;
+    window.begin_ns += other->summary.device_begin_ns - view->model->summary.device_begin_ns;
+    return (struct view_axis){.model = other, .window = window};
+}
+
+static double busy(const struct view_model *m, struct view_window w, int columns, int column)
+{
+    struct view_measure measure;
+    const int64_t begin_ns = view_column_begin(w, columns, column);
+    const int64_t end_ns = view_column_begin(w, columns, column + 1);
+    if (m->device_lane == VIEW_NO_LANE || end_ns <= begin_ns)
+        return 0;
+    view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    return (double)measure.busy_ns[VIEW_EXECUTE] / (double)(end_ns - begin_ns);
+}
+
+void view_shadow_draw_delta(struct view *view, struct view_area row)
+{
+    const int gutter = view->layout.gutter, columns = row.columns - gutter;
+    const struct view_area axis = view_area_part(row, 0, gutter, 1, columns);
+    const struct view_axis other = view_shadow_axis(view);
+    view_write(row, 0, 1, VIEW_STYLE_DIM, "delta");
+    for (int column = 0; column < columns; column++) {
+        const double here = busy(view->model, view->window, columns, column);
+        const double there = busy(other.model, other.window, columns, column);
+        const double by = here - there;
+        if (by > 0.05)
+            view_put(axis, 0, column, '+', VIEW_STYLE_GOOD | (by > 0.5 ? VIEW_BOLD : 0));
+        else if (by < -0.05)
+            view_put(axis, 0, column, '-', VIEW_STYLE_BAD | (by < -0.5 ? VIEW_BOLD : 0));
+        else if (here > 0 || there > 0)
+            view_put(axis, 0, column, '=', VIEW_STYLE_DIM);
+    }
+}
+
+/* ---- The panel ---------------------------------------------------------------------------- */
+
+/* A job: another trace is opened and compared with this one. */
+struct comparing {
+    char path[4096];
+    struct view_model *other;
+    struct view_lines lines;
+};
+
+static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    struct view_task *task = user;
+    (void)reader;
+    view_task_advance(task, (size_t)read, (size_t)total);
+    return !view_task_stopped(task);
+}
+
+static enum hal_status open_and_compare(const struct view_model *model, void *work,
+                                        struct view_task *task)
+{
+    enum { READ_END = 900 }; /* of VIEW_TASK_WHOLE */
+    struct comparing *c = work;
+    const struct view_progress progress = {.tell = goes_on, .user = task};
+    view_task_part(task, 0, READ_END);
+    HAL_TRY(view_model_open_slowly(c->path, &progress, &c->other));
+    HAL_TRY(compare(model, c->other, &c->lines));
+    return view_task_check(task);
+}
+
+static void destroy(void *work)
+{
+    struct comparing *c = work;
+    view_model_close(c->other);
+    view_lines_finish(&c->lines);
+    free(c);
+}
+
+/* The trace that was compared with before is freed beside the screen. */
+static void leave_other(struct view *view)
+{
+    if (view->shadow)
+        view_release(view, view->shadow, destroy_model);
+    view->shadow = NULL;
+}
+
+static void take(struct view *view, void *work)
+{
+    struct comparing *c = work;
+    leave_other(view);
+    view->shadow = c->other;
+    view_lines_finish(&view->difference);
+    view->difference = c->lines;
+    view->panel = VIEW_PANEL_DIFFERENCE;
+    view->scroll = 0;
+    free(c);
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_DIFFERENCE,
+                                          .name = "comparison",
+                                          .always_aside = true,
+                                          .run = open_and_compare,
+                                          .take = take,
+                                          .destroy = destroy};
+
+static void compare_with(struct view *view, const char *path)
+{
+    struct comparing *c = hal_alloc(1, sizeof *c);
+    if (!c) {
+        view_say(view, "no memory to compare");
+        return;
+    }
+    expand_home(path, c->path, sizeof c->path);
+    if (*c->path) {
+        view_job_start(view, &type, c, 0);
+        return;
+    }
+    free(c);
+    view_job_stop(view, VIEW_JOB_DIFFERENCE);
+    leave_other(view);
+}
+
+const struct view_prompt view_difference_prompt = {
+    .before = "compare with ", .hint = "a trace, Enter, Esc", .enter = compare_with};
+
+static void draw(struct view *view, struct view_area area)
+{
+    view_draw_lines(view, area, &view->difference);
+}
+
+static bool is_there(const struct view *view)
+{
+    return view->difference.text != NULL;
+}
+
+const struct view_pane view_difference_pane = {.name = "Diff", .is_there = is_there, .draw = draw};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/ui/follow.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "viewer/ui/job.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* ---- Reading anew ------------------------------------------------------------------------- */
+
+/* A job. */
+struct view_growth {
+    const char *path;
+    struct view_wishes wishes;
+    struct view_model *model; /* of the file as it is now; NULL: it is to be read */
+    struct view *view;        /* of that, prepared */
+    bool was_left;            /* nobody held the file that is shown, before this one was opened */
+    bool is_held, is_over;    /* as in struct view_follow; before it was read, what was so then */
+};
+
+void view_growth_destroy(struct view_growth *growth)
+{
+    if (!growth)
+        return;
+    view_destroy(growth->view);
+    view_model_close(growth->model);
+    free(growth);
+}
+
+static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    struct view_task *task = user;
+    (void)reader;
+    view_task_advance(task, (size_t)read, (size_t)total);
+    return !view_task_stopped(task);
+}
+
+/* A file whose capture cannot be seen from here may grow for ever. A flight recorder's has its end
+ * before the next one takes the name. One that was left while it was opened may lack what was
+ * written then: who looks next reads it once more. */
+static void see_capture(struct view_model *model, bool was_left, bool *held, bool *out_over)
+{
+    const enum trace_hold hold =
+        model->health ? trace_reader_hold_now(model->reader) : trace_reader_hold(model->reader);
+    *out_over = hold != TRACE_HELD && (model->health || was_left || (hold == TRACE_LEFT && !*held));
+    *held = hold == TRACE_HELD || (*held && !*out_over);
+    model->grows = !*out_over;
+}
+
+static enum hal_status read_anew(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct view_growth *growth = work;
+    const struct view_progress progress = {.tell = goes_on, .user = task};
+    (void)model;
+    if (!growth->model) {
+        HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
+        see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);
+    }
+    view_destroy(growth->view); /* of other wishes */
+    HAL_TRY(view_create(growth->model, &growth->view));
+    growth->view->task = task;
+    view_prepare(growth->view, &growth->wishes);
+    growth->view->task = NULL;
+    return view_task_check(task);
+}
+
+static void take_growth(struct view *view, void *work)
+{
+    view_growth_destroy(view->growth);
+    view->growth = work;
+}
+
+static void destroy_growth(void *work)
+{
+    view_growth_destroy(work);
+}
+
+static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
+                                                  .name = "reading",
+                                                  .always_aside = true,
+                                                  .is_unasked = true,
+                                                  .run = read_anew,
+                                                  .take = take_growth,
+                                                  .destroy = destroy_growth};
+
+/* ---- The file ----------------------------------------------------------------------------- */
+
+enum { LEAST_PAUSE_MS = 300, PAUSE_PER_READING = 4 };
+
+/* A file that takes long to read is read less often: most of the time is the user's. */
+static void pause_for(struct view_follow *follow, int64_t took_ns)
+{
+    const int64_t least_ns = (int64_t)LEAST_PAUSE_MS * 1000000;
+    const int64_t pause_ns = PAUSE_PER_READING * took_ns;
+    follow->next_ns = hal_clock_ns() + (pause_ns > least_ns ? pause_ns : least_ns);
+}
+
+static bool file_changed(struct view_follow *follow)
+{
+    struct stat now;
+    if (stat(follow->path, &now) != 0)
+        return false; /* between two names: later */
+    const int64_t changed_s = now.st_mtime;
+    const bool changed = now.st_size != follow->bytes || changed_s != follow->changed_s;
+    follow->bytes = now.st_size;
+    follow->changed_s = changed_s;
+    return changed;
+}
+
+void view_follow_begin(struct view_follow *follow, const char *path, struct view_model *model,
+                       int64_t took_ns)
+{
+    *follow = (struct view_follow){.path = path};
+    see_capture(model, false, &follow->is_held, &follow->ended);
+    pause_for(follow, took_ns); /* its size is not known: what came meanwhile is seen then */
+}
+
+/* Something else is done that somebody waits for. */
+static bool is_busy(const struct view *view)
+{
+    return view_has_steps(view) || view_jobs_awaited(view);
+}
+
+int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view *view)
+{
+    if (follow->ended || is_busy(view) || view_job_runs(view, VIEW_JOB_READING))
+        return -1;
+    if (view->growth)
+        return 0;
+    const int64_t pause_ns = follow->next_ns - hal_clock_ns();
+    return pause_ns > 0 ? pause_ns : 0;
+}
+
+static void start(struct view *view, struct view_growth *growth)
+{
+    view_wishes_of(view, &growth->wishes);
+    view_job_start(view, &reading_type, growth, 0);
+}
+
+static void read_file(const struct view_follow *follow, struct view *view, bool was_left)
+{
+    struct view_growth *growth = hal_alloc(1, sizeof *growth);
+    if (!growth) {
+        view_say(view, "no memory to read the file anew");
+        return;
+    }
+    growth->path = follow->path;
+    growth->was_left = was_left;
+    growth->is_held = follow->is_held;
+    start(view, growth);
+}
+
+static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
+{
+    struct view *old = *view;
+    struct view_growth *growth = old->growth;
+    struct view *next = growth->view;
+    old->growth = NULL;
+    view_carry_prepared(next, old);
+    follow->is_held = growth->is_held;
+    follow->ended = growth->is_over;
+    next->following = !follow->ended;
+    if (follow->ended)
+        view_say(next, growth->model->health ? "the capture has ended"
+                                             : "the capture was left without an end");
+    *view = next;
+    growth->view = old;
+    struct view_model *const before = *model;
+    *model = growth->model;
+    growth->model = before;
+    view_release(next, growth, destroy_growth);
+}
+
+/* Takes the place of what is shown, if it has what the user has by now. */
+static void take_place(struct view_follow *follow, struct view_model **model, struct view **view)
+{
+    struct view_growth *growth = (*view)->growth;
+    struct view_wishes wishes;
+    view_wishes_of(*view, &wishes);
+    if (view_wishes_equal(&wishes, &growth->wishes)) {
+        replace(follow, model, view);
+        return;
+    }
+    (*view)->growth = NULL;
+    start(*view, growth); /* for other wishes */
+}
+
+void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view)
+{
+    const int64_t now_ns = hal_clock_ns();
+    if (follow->ended || is_busy(*view) || view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    if (!follow->reads && now_ns >= follow->next_ns) {
+        /* Asked first: what it wrote before is seen then. */
+        const bool is_left =
+            follow->is_held && trace_reader_hold_now((*model)->reader) != TRACE_HELD;
+        follow->began_ns = now_ns;
+        if (file_changed(follow) || is_left) {
+            read_file(follow, *view, is_left);
+            follow->reads = true;
+        } else {
+            pause_for(follow, 0);
+        }
+    }
+    if (!follow->reads || view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    if ((*view)->growth)
+        take_place(follow, model, view);
+    if (view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    follow->reads = false; /* there, or not to be read now */
+    pause_for(follow, now_ns - follow->began_ns);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What panels have in common: lines of keys and values, and lists whose current row is the
+ * selection. */
+#include "hal/base/mem.h"
+#include "viewer/text/text.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panes.h"
+
+static int clamp(int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* The value from that row on, as many rows as it needs; returns the row after it. */
+static int draw_value(struct view_area area, int row, int column, const char *value)
+{
+    char part[1200];
+    do {
+        const size_t bytes = view_fitting(value, area.columns - column - 1);
+        snprintf(part, sizeof part, "%.*s", (int)bytes, value);
+        view_write(area, row++, column, VIEW_STYLE_TEXT, part);
+        value += bytes;
+    } while (*value && area.columns - column - 1 > 0);
+    return row;
+}
+
+/* Returns how many rows the first `count` take when the first one stands at `row`. */
+static int draw_all(struct view_area area, int row, int widest, const struct view_lines *lines,
+                    size_t count)
+{
+    const int first = row;
+    char text[1200];
+    for (const char *at = lines->text; at && *at && count > 0; count--) {
+        const char *tab = strchr(at, '\t'), *end = strchr(tab, '\n');
+        snprintf(text, sizeof text, "%.*s", (int)(tab - at), at);
+        const bool heading = end == tab + 1 && tab > at;
+        view_write(area, row, 1, heading ? VIEW_STYLE_TITLE | VIEW_BOLD : VIEW_STYLE_KEY, text);
+        snprintf(text, sizeof text, "%.*s", (int)(end - tab - 1), tab + 1);
+        row = draw_value(area, row, widest + 3, text);
+        at = end + 1;
+    }
+    return row - first;
+}
+
+static int widest_key(const struct view_lines *lines)
+{
+    enum { MAX_KEY = 24 };
+    int widest = 0;
+    char key[1200];
+    for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
+        snprintf(key, sizeof key, "%.*s", (int)(strchr(at, '\t') - at), at);
+        const int columns = view_text_columns(key);
+        widest = columns > widest && columns <= MAX_KEY ? columns : widest;
+    }
+    return widest;
+}
+
+void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
+{
+    enum { MORE = 9 }; /* columns that say that there is more */
+    const int widest = widest_key(lines);
+    const int rows = draw_all(area, area.rows, widest, lines, SIZE_MAX); /* below: only counts */
+    view->scroll = clamp(view->scroll, 0, rows > area.rows ? rows - area.rows : 0);
+    draw_all(area, -view->scroll, widest, lines, SIZE_MAX);
+    if (rows - view->scroll > area.rows) {
+        const int row = area.rows - 1, column = area.columns - MORE;
+        const bool cuts =
+            !view_is_blank(area, row, column) || !view_is_blank(area, row, column + 1);
+        view_write(area, row, column, VIEW_STYLE_DIM, cuts ? "… J more " : "  J more ");
+    }
+}
+
+void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
+                         size_t line)
+{
+    view->scroll = draw_all(area, area.rows, widest_key(lines), lines, line);
+}
+
+/* ---- Lists -------------------------------------------------------------------------------- */
+
+struct sortable {
+    int64_t key;
+    uint32_t row;
+};
+
+/* A job. */
+struct sorting {
+    struct view_order *order;
+    view_order_key *key;
+    const void *of;
+    int by;
+    size_t count;
+    struct sortable *list, *other;
+    uint32_t *rows; /* in order, at the end */
+};
+
+/* Two runs of `length`, or what is left of them, become one. Those of the first run stand before
+ * equal ones of the second. */
+static void merge(const struct sortable *from, struct sortable *to, size_t first, size_t length,
+                  size_t count)
+{
+    const size_t middle = first + length < count ? first + length : count;
+    const size_t end = middle + length < count ? middle + length : count;
+    size_t a = first, b = middle;
+    for (size_t i = first; i < end; i++)
+        to[i] = b == end || (a < middle && from[a].key >= from[b].key) ? from[a++] : from[b++];
+}
+
+static void order_list(struct sorting *s, struct view_task *task)
+{
+    size_t rounds = 0, done = 0;
+    for (size_t length = 1; length < s->count; length *= 2)
+        rounds++;
+    for (size_t length = 1; length < s->count; length *= 2, done++) {
+        for (size_t i = 0; i < s->count && !view_task_stopped(task); i += 2 * length)
+            merge(s->list, s->other, i, length, s->count);
+        struct sortable *const list = s->list;
+        s->list = s->other;
+        s->other = list;
+        view_task_advance(task, done, rounds);
+    }
+}
+
+static enum hal_status sort_rows(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct sorting *s = work;
+    (void)model;
+    s->list = hal_alloc(s->count, sizeof *s->list);
+    s->other = hal_alloc(s->count, sizeof *s->other);
+    s->rows = hal_alloc(s->count, sizeof *s->rows);
+    if (!s->list || !s->other || !s->rows)
+        return hal_fail(HAL_NO_MEMORY, "no memory to sort %zu rows", s->count);
+    for (uint32_t i = 0; i < s->count && !view_task_stopped(task); i++)
+        s->list[i] = (struct sortable){.key = s->key(s->of, i, s->by), .row = i};
+    order_list(s, task);
+    for (size_t i = 0; i < s->count; i++)
+        s->rows[i] = s->list[i].row;
+    return view_task_check(task);
+}
+
+static void destroy_sorting(void *work)
+{
+    struct sorting *s = work;
+    free(s->list);
+    free(s->other);
+    free(s->rows);
+    free(s);
+}
+
+static void take_rows(struct view *view, void *work)
+{
+    struct sorting *s = work;
+    uint32_t *const before = s->order->rows;
+    (void)view;
+    s->order->rows = s->rows;
+    s->order->shown_by = s->by;
+    s->rows = before;
+    destroy_sorting(s);
+}
+
+/* The order stays what it is. */
+static void give_up_sorting(struct view *view, const void *work)
+{
+    const struct sorting *s = work;
+    (void)view;
+    s->order->by = s->order->shown_by;
+}
+
+/* The list's own, so that sorting one leaves another's sorting alone. */
+static const struct view_job_type *sorting_type(const struct view *view,
+                                                const struct view_order *order)
+{
+#define SORTING(of, noun)                                                                          \
+    {                                                                                              \
+        .kind = (of), .name = (noun), .run = sort_rows, .take = take_rows,                         \
+        .give_up = give_up_sorting, .destroy = destroy_sorting                                     \
+    }
+    static const struct view_job_type submissions = SORTING(VIEW_JOB_SORT, "sorting"),
+                                      gaps = SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
+                                      buffers = SORTING(VIEW_JOB_SORT_BUFFERS, "sorting buffers"),
+                                      repeats =
+                                          SORTING(VIEW_JOB_SORT_ITERATIONS, "sorting repeats"),
+                                      kernels = SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels");
+#undef SORTING
+    return order == &view->submissions ? &submissions
+           : order == &view->gaps      ? &gaps
+           : order == &view->buffers   ? &buffers
+           : order == &view->repeats   ? &repeats
+                                       : &kernels;
+}
+
+bool view_order_init(struct view_order *order, size_t count)
+{
+    order->rows = hal_alloc(count, sizeof *order->rows);
+    order->count = count;
+    for (uint32_t i = 0; order->rows && i < count; i++)
+        order->rows[i] = i;
+    return order->rows != NULL;
+}
+
+void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
+                     const void *of)
+{
+    struct sorting *s = hal_alloc(1, sizeof *s);
+    if (!s) {
+        view_say(view, "no memory to sort");
+        return;
+    }
+    *s = (struct sorting){
+        .order = order, .key = key, .of = of, .by = order->by, .count = order->count};
+    view_job_start(view, sorting_type(view, order), s, order->count);
+}
+
+size_t view_order_find(const struct view_order *order, uint32_t row)
+{
+    if (row == VIEW_NO_REF || row >= order->count)
+        return SIZE_MAX;
+    size_t i = order->rows[row] == row ? row : 0; /* not sorted */
+    while (order->rows[i] != row)
+        i++;
+    return i;
+}
+
+/* The row at the panel's top, so that the current one is in the middle when possible. */
+static size_t first_row(size_t count, size_t current, size_t rows)
+{
+    if (current == SIZE_MAX || count <= rows || current < rows / 2)
+        return 0;
+    return current - rows / 2 < count - rows ? current - rows / 2 : count - rows;
+}
+
+void view_list_draw(struct view *view, const struct view_list *list, struct view_area area)
+{
+    const size_t count = list->count(view), current = list->current(view);
+    const size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+    const size_t first = first_row(count, current, rows);
+    char text[512];
+    view_list_text(view, list, SIZE_MAX, text, sizeof text);
+    view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_DIM | VIEW_UNDERLINE, text);
+    for (size_t i = 0; i < rows && first + i < count; i++) {
+        const bool here = first + i == current;
+        const unsigned style =
+            here ? VIEW_STYLE_SELECT | VIEW_REVERSE | VIEW_BOLD : VIEW_STYLE_TEXT;
+        view_list_text(view, list, first + i, text, sizeof text);
+        if (here) {
+            view_fill(area, (int)i + 1, 0, area.columns, ' ', style);
+            view_put(area, (int)i + 1, 0, 0x203A, style);
+        }
+        view_write_cut(area, (int)i + 1, 1, area.columns - 2, style, text);
+    }
+    if (count)
+        return;
+    snprintf(text, sizeof text, "none");
+    if (list->missing)
+        list->missing(view, text, sizeof text);
+    view_write_cut(area, 1, 1, area.columns - 2, VIEW_STYLE_DIM, text);
+}
+
+void view_list_point(struct view *view, const struct view_list *list, struct view_area area,
+                     struct view_pointer pointer)
+{
+    const size_t count = list->count(view);
+    const size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+    const size_t first = first_row(count, list->current(view), rows);
+    if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
+        view_list_move(view, list, pointer.kind == VIEW_POINTER_IN ? -1 : 1);
+    else if (pointer.row > 0 && first + (size_t)pointer.row - 1 < count)
+        list->select(view, first + (size_t)pointer.row - 1);
+}
+
+void view_list_move(struct view *view, const struct view_list *list, int64_t rows)
+{
+    const size_t count = list->count(view), current = list->current(view);
+    if (!count)
+        return;
+    int64_t to = current == SIZE_MAX ? 0 : (int64_t)current + rows;
+    to = to < 0 ? 0 : to >= (int64_t)count ? (int64_t)count - 1 : to;
+    list->select(view, (size_t)to);
+}
+
+/* The list gives the screen back, and the window shows the event as more than a mark. */
+bool view_list_enter(struct view *view)
+{
+    enum { PART = 8 }; /* of a column: what is shorter would fill the screen with nothing else */
+    const struct view_list *list = view_panel_pane(view, view->panel)->list;
+    size_t current = list ? list->current(view) : SIZE_MAX;
+    const bool first = view->panel == VIEW_PANEL_FINDINGS || view_panel_covers(view);
+    if (current == SIZE_MAX && list && first && list->count(view))
+        current = 0; /* nobody is asked to choose where there is one to begin with */
+    if (current == SIZE_MAX)
+        return false;
+    list->select(view, current);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const struct view_window w = view->window;
+    if (event && event->end_ns - event->begin_ns < w.span_ns / view->layout.axis / PART)
+        view_show_neighbours(view);
+    else if (event && (event->end_ns - event->begin_ns < w.span_ns / 16 ||
+                       event->end_ns > w.begin_ns + w.span_ns))
+        view_fit(view);
+    view->panel_full = false;
+    return true;
+}

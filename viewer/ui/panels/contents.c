@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ninth panel: the bytes of a buffer as the host last wrote or saw them before the cursor, in
+ * hex and as numbers. What the device did to them since is not in a trace. */
+#include "viewer/ui/panels/contents.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text/text.h"
+#include "viewer/ui/panes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { ROW_BYTES = 16, KEPT_CONTENTS = 4 };
+
+/* ---- What is known ------------------------------------------------------------------------ */
+
+/* Contents that were read from the file, the last used ones. */
+struct kept {
+    uint64_t content;
+    uint8_t *bytes;
+    size_t size;
+    uint64_t used;
+};
+
+struct view_contents {
+    const struct view_model *model;
+    struct kept kept[KEPT_CONTENTS];
+    uint64_t uses;
+};
+
+void view_contents_destroy(struct view_contents *contents)
+{
+    for (size_t i = 0; contents && i < KEPT_CONTENTS; i++)
+        free(contents->kept[i].bytes);
+    free(contents);
+}
+
+enum hal_status view_contents_create(const struct view_model *model,
+                                     struct view_contents **out_contents)
+{
+    *out_contents = hal_alloc(1, sizeof **out_contents);
+    if (!*out_contents)
+        return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+    (*out_contents)->model = model;
+    return HAL_OK;
+}
+
+/* NULL: it cannot be read. */
+static const struct kept *keep(struct view_contents *c, uint64_t content)
+{
+    struct kept *oldest = &c->kept[0];
+    uint64_t size;
+    for (size_t i = 0; i < KEPT_CONTENTS; i++) {
+        if (c->kept[i].bytes && c->kept[i].content == content) {
+            c->kept[i].used = ++c->uses;
+            return &c->kept[i];
+        }
+        oldest = c->kept[i].used < oldest->used ? &c->kept[i] : oldest;
+    }
+    if (trace_reader_content_size(c->model->reader, content, &size) != HAL_OK)
+        return NULL;
+    uint8_t *bytes = hal_alloc((size_t)size, 1);
+    if (!bytes || view_model_content(c->model, content, bytes, (size_t)size) != HAL_OK) {
+        free(bytes);
+        return NULL;
+    }
+    free(oldest->bytes);
+    *oldest =
+        (struct kept){.content = content, .bytes = bytes, .size = (size_t)size, .used = ++c->uses};
+    return oldest;
+}
+
+static void pieces_of(const struct view_model *m, uint32_t buffer, size_t *out_first,
+                      size_t *out_last)
+{
+    size_t low = 0, high = m->pieces_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (m->pieces[middle].buffer < buffer)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out_first = low;
+    while (low < m->pieces_count && m->pieces[low].buffer == buffer)
+        low++;
+    *out_last = low;
+}
+
+/* Later pieces cover earlier ones, so the search goes backwards until every byte is known. */
+size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
+                        uint64_t offset, uint8_t *out_bytes, bool *out_known, size_t count,
+                        uint32_t *out_piece)
+{
+    const struct view_model *m = contents->model;
+    size_t first, last, known = 0;
+    pieces_of(m, buffer, &first, &last);
+    memset(out_known, 0, count * sizeof *out_known);
+    *out_piece = VIEW_NO_REF;
+    for (size_t i = last; i-- > first && known < count;) {
+        const struct view_piece *p = &m->pieces[i];
+        if (p->time_ns > at_ns || p->offset >= offset + count || p->offset + p->bytes <= offset)
+            continue;
+        const struct kept *kept = p->stored ? keep(contents, p->content) : NULL;
+        for (size_t k = 0; k < count; k++) {
+            if (out_known[k] || offset + k < p->offset || offset + k - p->offset >= p->bytes)
+                continue;
+            const uint64_t at = offset + k - p->offset;
+            if (!kept || at >= kept->size)
+                continue; /* only a digest of it is in the file */
+            out_bytes[k] = kept->bytes[at];
+            out_known[k] = true;
+            known++;
+            *out_piece = *out_piece == VIEW_NO_REF ? (uint32_t)i : *out_piece;
+        }
+    }
+    return known;
+}
+
+/* ---- As numbers --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t bytes; /* of an element */
+    int columns;  /* for an element */
+} types[VIEW_TYPE_COUNT] = {
+    [VIEW_TYPE_TEXT] = {"text", 1, 1}, [VIEW_TYPE_F32] = {"f32", 4, 12},
+    [VIEW_TYPE_F16] = {"f16", 2, 10},  [VIEW_TYPE_BF16] = {"bf16", 2, 10},
+    [VIEW_TYPE_F64] = {"f64", 8, 18},  [VIEW_TYPE_I32] = {"i32", 4, 12},
+    [VIEW_TYPE_U32] = {"u32", 4, 11},  [VIEW_TYPE_U64] = {"u64", 8, 21},
+    [VIEW_TYPE_I8] = {"i8", 1, 5},
+};
+
+const char *view_type_name(enum view_type_of_bytes type)
+{
+    return types[type].name;
+}
+
+static double half(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double sign = bits & 0x8000 ? -1 : 1;
+    if (exponent == 31)
+        return fraction ? (double)NAN : sign * (double)INFINITY;
+    return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+/* Little-endian, as every device here has it. */
+static void element_text(enum view_type_of_bytes type, const uint8_t *bytes, char *out, size_t size)
+{
+    uint64_t bits = 0;
+    for (size_t i = types[type].bytes; i-- > 0;)
+        bits = bits << 8 | bytes[i];
+    const uint32_t word = (uint32_t)(type == VIEW_TYPE_BF16 ? bits << 16 : bits);
+    float single;
+    double wide;
+    memcpy(&single, &word, sizeof single);
+    memcpy(&wide, &bits, sizeof wide);
+    switch (type) {
+    case VIEW_TYPE_F32: snprintf(out, size, "%.5g", (double)single); return;
+    case VIEW_TYPE_BF16: snprintf(out, size, "%.3g", (double)single); return;
+    case VIEW_TYPE_F16: snprintf(out, size, "%.4g", half((uint16_t)bits)); return;
+    case VIEW_TYPE_F64: snprintf(out, size, "%.10g", wide); return;
+    case VIEW_TYPE_I32: snprintf(out, size, "%" PRId32, (int32_t)word); return;
+    case VIEW_TYPE_U32: snprintf(out, size, "%" PRIu32, word); return;
+    case VIEW_TYPE_U64: snprintf(out, size, "%" PRIu64, bits); return;
+    case VIEW_TYPE_I8: snprintf(out, size, "%d", (int8_t)bits); return;
+    case VIEW_TYPE_TEXT:
+    case VIEW_TYPE_COUNT: break;
+    }
+    snprintf(out, size, "%c", bits >= ' ' && bits < 127 ? (char)bits : '.');
+}
+
+void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
+                        enum view_type_of_bytes type, bool hex, char *out, size_t size)
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (size_t i = 0; hex && i < ROW_BYTES && length + 8 < size; i++) {
+        const char *space = i % 4 == 3 ? "  " : " ";
+        if (i < count && known[i])
+            length += (size_t)snprintf(out + length, size - length, "%02x%s", bytes[i], space);
+        else
+            length += (size_t)snprintf(out + length, size - length, "%s%s", i < count ? "··" : "  ",
+                                       space);
+    }
+    for (size_t i = 0; i + types[type].bytes <= count && length + 32 < size;
+         i += types[type].bytes) {
+        char text[40] = "-";
+        bool whole = true;
+        for (size_t k = 0; k < types[type].bytes; k++)
+            whole = whole && known[i + k];
+        if (whole)
+            element_text(type, bytes + i, text, sizeof text);
+        else if (type == VIEW_TYPE_TEXT)
+            snprintf(text, sizeof text, " ");
+        length += (size_t)snprintf(out + length, size - length, "%*s", types[type].columns, text);
+    }
+}
+
+/* ---- The panel ---------------------------------------------------------------------------- */
+
+/* A transfer or a mapping that is selected names the buffer; else the one of before. */
+static void choose_buffer(struct view *view)
+{
+    const struct view_model *m = view->model;
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const struct view_lane *lane = event ? &m->lanes[view->lane] : NULL;
+    if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != view->content_of) {
+        view->content_of = event->ref;
+        view->content_buffer = m->transfers[event->ref].buffer;
+        view->content_row = m->transfers[event->ref].offset / ROW_BYTES;
+    } else if (lane && lane->kind == VIEW_LANE_HOST && event->class == VIEW_MAP) {
+        view->content_buffer = m->calls[event->ref].object;
+    } else if (view->buffer != VIEW_NO_REF && view->buffer != view->content_choice) {
+        view->content_buffer = view->content_choice = view->buffer;
+        view->content_row = 0;
+    }
+    if (view->content_buffer == VIEW_NO_REF && m->pieces_count)
+        view->content_buffer = m->pieces[0].buffer;
+}
+
+static bool need(struct view *view)
+{
+    if (!view->contents && view_contents_create(view->model, &view->contents) != HAL_OK)
+        view_say(view, "%s", hal_message());
+    choose_buffer(view);
+    return view->contents && view->content_buffer != VIEW_NO_REF;
+}
+
+static size_t count(struct view *view)
+{
+    if (!need(view))
+        return 0;
+    const uint64_t bytes = view->model->buffers[view->content_buffer].bytes;
+    return (size_t)(bytes / ROW_BYTES + (bytes % ROW_BYTES != 0));
+}
+
+static size_t current(struct view *view)
+{
+    const size_t rows = count(view);
+    if (view->content_row >= rows)
+        view->content_row = rows ? rows - 1 : 0;
+    return rows ? (size_t)view->content_row : SIZE_MAX;
+}
+
+/* What contains the cursor's column counts as before it. */
+static int64_t until_ns(const struct view *view)
+{
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    return event && event->end_ns > view->cursor_ns ? event->end_ns : view->cursor_ns;
+}
+
+static void row(struct view *view, size_t index, char *out, size_t bytes)
+{
+    uint8_t values[ROW_BYTES] = {0};
+    bool known[ROW_BYTES];
+    uint32_t piece;
+    char text[400];
+    const uint64_t offset = (uint64_t)index * ROW_BYTES;
+    const uint64_t rest = view->model->buffers[view->content_buffer].bytes - offset;
+    const size_t length = rest < ROW_BYTES ? (size_t)rest : ROW_BYTES;
+    const bool hex = view->content_type == VIEW_TYPE_TEXT || view->layout.panel.columns >= 112;
+    view_contents_at(view->contents, view->content_buffer, until_ns(view), offset, values, known,
+                     length, &piece);
+    view_contents_text(values, known, length, view->content_type, hex, text, sizeof text);
+    snprintf(out, bytes, "%08" PRIx64 "  %s", offset, text);
+}
+
+static void select_row(struct view *view, size_t index)
+{
+    view->content_row = index;
+}
+
+static const struct view_list list = {
+    .header = "offset", .count = count, .current = current, .row = row, .select = select_row};
+
+/* Where the current row's bytes come from. */
+static void draw_source(struct view *view, struct view_area area)
+{
+    const struct view_model *m = view->model;
+    uint8_t values[ROW_BYTES];
+    bool known[ROW_BYTES];
+    uint32_t piece;
+    char name[96], source[128] = "nothing is known of it at this moment";
+    const uint64_t offset = view->content_row * ROW_BYTES;
+    const uint64_t rest = m->buffers[view->content_buffer].bytes - offset;
+    view_contents_at(view->contents, view->content_buffer, until_ns(view), offset, values, known,
+                     rest < ROW_BYTES ? (size_t)rest : ROW_BYTES, &piece);
+    if (piece != VIEW_NO_REF) {
+        const struct view_piece *p = &m->pieces[piece];
+        if (p->time_ns == VIEW_NO_TIME)
+            snprintf(source, sizeof source, "as the capture found it");
+        else
+            snprintf(source, sizeof source, "%s at %s",
+                     view_class_info((enum view_class)p->class)->name,
+                     view_moment(p->time_ns).text);
+    }
+    view_buffer_name(m, view->content_buffer, name, sizeof name);
+    char title[300];
+    snprintf(title, sizeof title, "%s  %s  as %s  ·  %s", name,
+             view_bytes(m->buffers[view->content_buffer].bytes).text,
+             types[view->content_type].name, source);
+    view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_TITLE | VIEW_BOLD, title);
+}
+
+static void draw(struct view *view, struct view_area area)
+{
+    if (!count(view)) {
+        view_write(area, 0, 1, VIEW_STYLE_DIM,
+                   view->model->pieces_count ? "this buffer is empty"
+                                             : "this trace has no contents of buffers");
+        return;
+    }
+    (void)current(view); /* the row is one of this buffer */
+    draw_source(view, area);
+    view_list_draw(view, &list,
+                   view_area_part(area, 1, 0, area.rows > 1 ? area.rows - 1 : 0, area.columns));
+}
+
+static void next_type(struct view *view, int key)
+{
+    (void)key;
+    view->content_type = (enum view_type_of_bytes)((view->content_type + 1) % VIEW_TYPE_COUNT);
+    view_say(view, "bytes as %s", types[view->content_type].name);
+}
+
+/* The buffer after the present one of which something is known. */
+static void next_buffer(struct view *view, int key)
+{
+    (void)key;
+    const struct view_model *m = view->model;
+    size_t first, last;
+    if (!need(view) || !m->pieces_count)
+        return;
+    pieces_of(m, view->content_buffer, &first, &last);
+    view->content_buffer = m->pieces[last < m->pieces_count ? last : 0].buffer;
+    view->content_row = 0;
+}
+
+static const struct view_binding bindings[] = {
+    {'C', VIEW_KEY_NONE, "C", "bytes as text, f32, f16, bf16, f64, i32, u32, u64, i8", next_type},
+    {'b', VIEW_KEY_NONE, "b", "next buffer with contents", next_buffer},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_contents_pane = {
+    .name = "Contents", .draw = draw, .list = &list, .bindings = bindings};

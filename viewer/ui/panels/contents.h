@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of buffers, as far as the trace tells them. One thread at a time. */
+#ifndef VIEWER_CONTENTS_H
+#define VIEWER_CONTENTS_H
+
+#include "viewer/ui/view.h"
+
+/* The model must outlive it. HAL_NO_MEMORY. */
+enum hal_status view_contents_create(const struct view_model *model,
+                                     struct view_contents **out_contents) HAL_CHECKED;
+void view_contents_destroy(struct view_contents *contents);
+
+/* The `count` bytes from `offset` on, as the host last wrote or saw them until `at_ns`: those that
+ * are known, and how many are. *out_piece: where the latest of them come from, or VIEW_NO_REF. */
+size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
+                        uint64_t offset, uint8_t *out_bytes, bool *out_known, size_t count,
+                        uint32_t *out_piece);
+
+/* Sixteen bytes or less in hex, if wanted, and as elements of the type. */
+void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
+                        enum view_type_of_bytes type, bool hex, char *out, size_t size);
+const char *view_type_name(enum view_type_of_bytes type);
+
+#endif

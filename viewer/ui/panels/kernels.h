@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of a view: made when they are first asked for, as that looks at every command. */
+#ifndef VIEWER_KERNELS_H
+#define VIEWER_KERNELS_H
+
+#include "viewer/model/work.h"
+#include "viewer/ui/view.h"
+
+struct view_kernels;
+
+/* HAL_NO_MEMORY. */
+enum hal_status view_kernels_need(struct view *view) HAL_CHECKED;
+void view_kernels_destroy(struct view_kernels *kernels);
+
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
+const struct view_work *view_kernels_work(struct view *view);
+
+/* In the panel's order, once they are needed; NULL: there are not so many. */
+const struct view_kernel_time *view_kernels_row(const struct view *view, size_t row);
+const struct view_work_total *view_kernels_total(const struct view *view);
+
+/* A row of a table of kernels, and the header above it. */
+#define VIEW_KERNEL_HEADER                                                                         \
+    "kernel                   dispatches   workgroups     alone   share     each     mixed  one "  \
+    "dispatch"
+void view_kernel_text(const struct view_work *work, const struct view_kernel_time *time,
+                      const struct view_work_total *total, char *out, size_t bytes);
+
+/* The next submission, or the one before, that runs the chosen kernel or the selection's. */
+void view_next_kernel(struct view *view, bool forward);
+
+/* How to get times of single kernels, when the trace has none; else NULL. Once
+ * view_kernels_need succeeded. */
+const char *view_kernels_hint(const struct view *view);
+
+#endif

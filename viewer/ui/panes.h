@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the screen, the keys that they take, and what the files of the view offer each
+ * other. Whoever draws a trace into a screen needs view.h alone. */
+#ifndef VIEWER_PANES_H
+#define VIEWER_PANES_H
+
+#include "viewer/ui/view.h"
+
+struct view_binding {
+    int key, alias; /* alias: a second key or VIEW_KEY_NONE */
+    const char *shown, *help;
+    void (*run)(struct view *view, int key);
+};
+
+/* Of a list's rows: its name, and the screen's column behind it, which the last one has not. */
+struct view_column {
+    const char *name;
+    int end;
+};
+
+/* Rows, one of which belongs to the selection. */
+struct view_list {
+    const char *header;
+    const struct view_column *columns; /* in order; the last one's end is 0; NULL: all are shown */
+    size_t (*count)(struct view *view);
+    size_t (*current)(struct view *view); /* SIZE_MAX: none */
+    void (*row)(struct view *view, size_t row, char *out, size_t bytes);
+    void (*select)(struct view *view, size_t row);
+    void (*missing)(struct view *view, char *out,
+                    size_t bytes); /* why there are no rows, or NULL */
+};
+
+/* Choices that are asked for. */
+struct view_menu {
+    const char *title;
+    size_t (*count)(const struct view *view);
+    void (*text)(const struct view *view, size_t row, char *out, size_t bytes);
+    bool (*choose)(struct view *view, size_t row); /* true: it stays open */
+};
+
+/* A line that is typed, for what follows on Enter. */
+struct view_prompt {
+    const char *before, *hint; /* what stands before and behind it */
+    void (*enter)(struct view *view, const char *text);
+    void (*complete)(char *text, size_t bytes); /* on Tab, or NULL */
+    const struct view_pane *pane;               /* what is shown meanwhile, or NULL: the panel */
+};
+
+/* A part of the view: what it draws, and the keys that it takes. One file defines it, as one const
+ * table; what it has not is NULL. */
+struct view_pane {
+    const char *name;
+    bool (*is_there)(const struct view *view); /* NULL: always */
+    void (*open)(struct view *view);           /* its panel was asked for */
+    void (*draw)(struct view *view, struct view_area area);
+    const struct view_list *list; /* drawn when there is no `draw` */
+    /* Returns the key that does the rest, or VIEW_KEY_NONE. */
+    int (*point)(struct view *view, struct view_area area, struct view_pointer pointer);
+    const struct view_binding *bindings; /* ends with one whose `shown` is NULL */
+};
+
+/* The panels are the first ones. The others have keys, which the help shows in this order. */
+enum view_part {
+    VIEW_PART_MOVES = VIEW_PANEL_COUNT,
+    VIEW_PART_ROWS,
+    VIEW_PART_FIND,
+    VIEW_PART_PROMPT,
+    VIEW_PART_TRAIL,
+    VIEW_PART_COPIES,
+    VIEW_PART_ACTIONS,
+    VIEW_PART_RANGE,
+    VIEW_PART_METERS,
+    VIEW_PART_COMMON, /* keys that always work */
+    VIEW_PART_COLUMNS,
+    VIEW_PART_COUNT
+};
+extern const struct view_pane view_moves_part, view_rows_part, view_find_part, view_prompt_part,
+    view_trail_part, view_copies_part, view_actions_part, view_range_part, view_meters_part,
+    view_columns_part;
+extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
+    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
+    view_contents_pane, view_difference_pane;
+
+/* What is drawn beside the panel. */
+extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
+    view_timeline_pane, view_status_pane, view_help_pane, view_menu_pane;
+
+static inline const struct view_pane *view_panel_pane(const struct view *view,
+                                                      enum view_panel panel)
+{
+    return view->parts[panel];
+}
+
+/* How many panels there are to choose from. */
+static inline unsigned view_panel_count(const struct view *view)
+{
+    const bool all = view_panel_pane(view, VIEW_PANEL_DIFFERENCE)->is_there(view);
+    return all ? VIEW_PANEL_COUNT : VIEW_PANEL_DIFFERENCE;
+}
+
+/* Whether the panel stands where the lanes would. */
+static inline bool view_panel_covers(const struct view *view)
+{
+    return view->panel_full && !view->layout.side;
+}
+
+/* What letters and marks of the lanes mean; without `all`, of those that are shown. */
+void view_legend(const struct view *view, bool all, struct view_lines *lines);
+
+/* menu.c */
+void view_menu_open(struct view *view, const struct view_menu *menu);
+void view_menu_key(struct view *view, int key);
+void view_menu_choose(struct view *view, size_t row);
+
+/* layout.c: columns of a panel's name on the bar, its number and blanks included. */
+int view_tab_columns(const struct view *view, unsigned panel);
+/* The panel that the bar begins with. */
+unsigned view_first_tab(const struct view *view);
+
+/* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
+void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);
+
+/* Scrolls so that this line, counted from 0, is the first one. */
+void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
+                         size_t line);
+
+/* Rows as they are in the table. False: no memory. */
+bool view_order_init(struct view_order *order, size_t count);
+/* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. `of` is
+ * what the keys are of, which does not change before the view ends. */
+typedef int64_t view_order_key(const void *of, uint32_t row, int by);
+void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
+                     const void *of);
+/* The position of a row, SIZE_MAX for VIEW_NO_REF. */
+size_t view_order_find(const struct view_order *order, uint32_t row);
+
+/* columns.c: the list's row, SIZE_MAX: its header, without what is hidden. */
+void view_list_text(struct view *view, const struct view_list *list, size_t row, char *out,
+                    size_t bytes);
+
+void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
+void view_list_point(struct view *view, const struct view_list *list, struct view_area area,
+                     struct view_pointer pointer);
+/* Goes from the current row of the panel's list to its event; false when there is none. */
+bool view_list_enter(struct view *view);
+void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
+
+/* seek.c: looks for what `seek` says, from the selection on, and selects it or says that there is
+ * none; while somebody waits at a screen a step of it, and view_poll goes on. True: there is more.
+ */
+void view_seek_start(struct view *view, const struct view_seek *seek);
+bool view_seek_step(struct view *view);
+void view_seek_stop(struct view *view);
+unsigned view_seek_percent(const struct view *view);
+
+/* find.c */
+extern const struct view_prompt view_search_prompt;
+/* Replaces the search, and looks for nothing yet. False: the view says why. */
+bool view_search_begin(struct view *view, const char *text);
+void view_search_finish(struct view *view);
+/* Shows only what passes, once that is known. */
+void view_filter_by(struct view *view, const char *text);
+
+/* Whether no filter hides the event. */
+bool view_shows(const struct view *view, const struct view_lane *lane,
+                const struct view_span *event);
+
+/* marks.c: beside the trace. */
+void view_marks_save(struct view *view);
+void view_marks_load(struct view *view);
+
+/* actions.c: a command line for another program. */
+extern const struct view_prompt view_run_prompt;
+
+/* range.c: the ends of the range in order; false: there is none. */
+bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
+void view_describe_range(struct view *view, struct view_lines *lines);
+void view_range_kernels_destroy(struct view_range_kernels *kernels);
+/* The range's ends and the marks on the ruler. */
+void view_draw_marks(struct view *view, struct view_area axis);
+
+/* submissions.c, gaps.c: sorts the panel's list by `by` of its order. */
+void view_submissions_sort(struct view *view);
+void view_gaps_sort(struct view *view);
+/* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
+void view_buffers_sort(struct view *view);
+#define VIEW_BUFFER_HEADER "     size      life  created               destroyed             buffer"
+void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
+
+/* Most memory at once; the most in equal parts of the trace. */
+void view_memory_peaks(const struct view_model *model, struct view_lines *lines);
+void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
+
+/* findings_panel.c: the next finding, in its panel and on the lanes; the current one, NULL: none.
+ * What is known about a barrier; in a large trace everything counts as needed until the findings
+ * are asked for. */
+void view_next_finding(struct view *view);
+void view_findings_sort(struct view *view);
+const struct view_finding *view_current_finding(struct view *view);
+enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
+
+/* A trace along one row of the screen. */
+struct view_axis {
+    const struct view_model *model;
+    struct view_window window;
+    struct view_area area; /* the row's, behind the lane's name */
+    struct view *view;     /* of that trace; NULL: it is the other one */
+};
+
+/* inside.c: a submission's commands, or its barriers, in those columns of the row. */
+void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
+void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
+
+/* trail.c: keeps the selection, to come back to it. The critical path, looked for the first time
+ * that it is asked for; NULL: it is not there yet, was given up, or memory is out, which is said.
+ */
+void view_remember(struct view *view);
+struct view_path;
+const struct view_path *view_critical_path(struct view *view);
+/* Over the drawn lanes; of the selected submission. */
+void view_draw_path(struct view *view, struct view_area axis);
+void view_describe_path(struct view *view, struct view_lines *lines);
+
+/* difference.c: compares with the trace whose name is typed, and shows it below each lane. Ends
+ * that. */
+extern const struct view_prompt view_difference_prompt;
+void view_shadow_close(struct view *view);
+/* The lane of the other trace that is shown below this one, or NULL; its axis, as far from the
+ * first work as this one's, without an area. Where the device did more, and where less. */
+const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);
+struct view_axis view_shadow_axis(const struct view *view);
+void view_shadow_draw_delta(struct view *view, struct view_area row);
+
+/* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
+void view_draw_flow(struct view *view, struct view_area area);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks, and a measured range: how long it is, how busy the device was in it, why it was idle, and
+ * which kernels ran. */
+#include "viewer/text/text.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panels/kernels.h"
+#include "viewer/ui/panes.h"
+
+#include "hal/base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- Marks -------------------------------------------------------------------------------- */
+
+static bool is_letter(struct view *view, int key)
+{
+    const bool is = key >= 'a' && key <= 'z';
+    if (!is && key != VIEW_KEY_ESCAPE)
+        view_say(view, "marks are letters from a to z");
+    return is;
+}
+
+static void take_mark(struct view *view, int key)
+{
+    if (key == VIEW_KEY_ENTER) {
+        view_marks_save(view);
+    } else if (is_letter(view, key)) {
+        view->marks[key - 'a'] = view->cursor_ns;
+        view_say(view, "mark %c at %s", key, view_moment(view->cursor_ns).text);
+    }
+}
+
+static void go_to_mark(struct view *view, int key)
+{
+    if (!is_letter(view, key))
+        return;
+    const int64_t mark_ns = view->marks[key - 'a'];
+    if (mark_ns == VIEW_NO_TIME) {
+        view_say(view, "there is no mark %c: m%c sets it", key, key);
+        return;
+    }
+    const int64_t by_ns = mark_ns - view->cursor_ns;
+    view_reveal(view, mark_ns, VIEW_KEY_NONE);
+    view_set_cursor(view, mark_ns);
+    view_say(view, "mark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
+             by_ns < 0 ? "before" : "behind");
+}
+
+static void await_letter(struct view *view, int key)
+{
+    view->next_key = key == 'm' ? take_mark : go_to_mark;
+    view_say(view, "%s: a to z",
+             key == 'm' ? "Enter saves all marks; mark this moment as" : "go to mark");
+}
+
+/* ---- The range ---------------------------------------------------------------------------- */
+
+bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns)
+{
+    const int64_t other_ns = view->range == VIEW_RANGE_OPEN ? view->cursor_ns : view->range_end_ns;
+    *out_begin_ns = view->range_begin_ns < other_ns ? view->range_begin_ns : other_ns;
+    *out_end_ns = view->range_begin_ns < other_ns ? other_ns : view->range_begin_ns;
+    return view->range != VIEW_RANGE_NONE;
+}
+
+static void start_or_stop(struct view *view, int key)
+{
+    int64_t begin_ns, end_ns;
+    (void)key;
+    switch (view->range) {
+    case VIEW_RANGE_NONE:
+        view->range = VIEW_RANGE_OPEN;
+        view->range_begin_ns = view->cursor_ns;
+        view->panel = VIEW_PANEL_DETAILS;
+        view_say(view, "a range begins here: move, then v ends it");
+        return;
+    case VIEW_RANGE_OPEN:
+        view->range_end_ns = view->cursor_ns;
+        view->range = VIEW_RANGE_SET;
+        memset(view->given_up, 0, sizeof view->given_up);
+        view_range(view, &begin_ns, &end_ns);
+        view_say(view, "%s: z zooms to it, v forgets it", view_time(end_ns - begin_ns).text);
+        return;
+    case VIEW_RANGE_SET:
+        view->range = VIEW_RANGE_NONE;
+        view_say(view, "the range is forgotten");
+        return;
+    }
+}
+
+static void zoom_to_range(struct view *view, int key)
+{
+    int64_t begin_ns, end_ns;
+    (void)key;
+    if (!view_range(view, &begin_ns, &end_ns) || end_ns <= begin_ns)
+        view_say(view, "there is no range: v begins one");
+    else
+        view_set_window(view, begin_ns, end_ns - begin_ns, VIEW_KEY_NONE);
+}
+
+/* Begun in the range, on all threads. */
+static void count_calls(const struct view_model *m, int64_t begin_ns, int64_t end_ns,
+                        uint64_t *out_submissions, uint64_t *out_waits, int64_t *out_wait_ns)
+{
+    struct view_measure measure;
+    *out_submissions = *out_waits = 0;
+    *out_wait_ns = 0;
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        if (m->lanes[i].kind != VIEW_LANE_HOST)
+            continue;
+        view_series_measure(&m->lanes[i].series, begin_ns, end_ns, &measure);
+        *out_submissions += measure.begun[VIEW_SUBMIT];
+        *out_waits += measure.begun[VIEW_WAIT];
+        *out_wait_ns += measure.busy_ns[VIEW_WAIT];
+    }
+}
+
+static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end_ns,
+                       struct view_lines *lines)
+{
+    struct view_measure measure;
+    char idle[256] = "";
+    size_t length = 0;
+    if (m->device_lane == VIEW_NO_LANE)
+        return;
+    view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    const int64_t busy_ns = measure.busy_ns[VIEW_EXECUTE];
+    if (m->gap_lane != VIEW_NO_LANE) {
+        view_series_measure(&m->lanes[m->gap_lane].series, begin_ns, end_ns, &measure);
+        for (int c = VIEW_GAP_HOST; c <= VIEW_GAP_LAUNCH && length + 64 < sizeof idle; c++) {
+            const struct view_class_info *info = view_class_info((enum view_class)c);
+            if (measure.busy_ns[c])
+                length += (size_t)snprintf(idle + length, sizeof idle - length, "; %c %s %s",
+                                           info->letter, info->name,
+                                           view_share(measure.busy_ns[c], end_ns - begin_ns).text);
+        }
+    }
+    view_lines_add(lines, "device", "busy %s, %s%s", view_share(busy_ns, end_ns - begin_ns).text,
+                   view_time(busy_ns).text, idle);
+}
+
+/* ---- Kernels of a range ------------------------------------------------------------------- */
+
+/* A job, and what it made. */
+struct view_range_kernels {
+    const struct view_work *work;
+    int64_t begin_ns, end_ns;
+    struct view_kernel_time *times;
+    struct view_work_total total;
+};
+
+static enum hal_status find(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct view_range_kernels *r = work;
+    (void)model;
+    r->times = hal_alloc(r->work->kernels_count, sizeof *r->times);
+    if (!r->times)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", r->work->kernels_count);
+    return view_work_times(r->work, task, r->begin_ns, r->end_ns, r->times, &r->total);
+}
+
+void view_range_kernels_destroy(struct view_range_kernels *kernels)
+{
+    if (kernels)
+        free(kernels->times);
+    free(kernels);
+}
+
+static void destroy(void *work)
+{
+    view_range_kernels_destroy(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    view_range_kernels_destroy(view->range_kernels);
+    view->range_kernels = work;
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_RANGE,
+                                          .name = "range's kernels",
+                                          .run = find,
+                                          .take = take,
+                                          .destroy = destroy};
+
+static bool is_of(const struct view_range_kernels *r, int64_t begin_ns, int64_t end_ns)
+{
+    return r && r->begin_ns == begin_ns && r->end_ns == end_ns;
+}
+
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
+static const struct view_range_kernels *kernels_of(struct view *view, int64_t begin_ns,
+                                                   int64_t end_ns)
+{
+    if (is_of(view->range_kernels, begin_ns, end_ns))
+        return view->range_kernels;
+    const struct view_work *work = view_kernels_work(view); /* first */
+    if (!work || view->given_up[VIEW_JOB_RANGE] ||
+        is_of(view_job_work(view, VIEW_JOB_RANGE), begin_ns, end_ns))
+        return NULL;
+    struct view_range_kernels *r = hal_alloc(1, sizeof *r);
+    if (!r) {
+        view_say(view, "no memory for the range's kernels");
+        return NULL;
+    }
+    *r = (struct view_range_kernels){.work = work, .begin_ns = begin_ns, .end_ns = end_ns};
+    view_job_start(view, &type, r, view_job_whole(view));
+    return is_of(view->range_kernels, begin_ns, end_ns) ? view->range_kernels : NULL;
+}
+
+/* The most time first, then the most dispatches. */
+static bool stands_before(const struct view_kernel_time *a, const struct view_kernel_time *b)
+{
+    if (a->alone_ns != b->alone_ns)
+        return a->alone_ns > b->alone_ns;
+    return a->dispatches != b->dispatches ? a->dispatches > b->dispatches : a->kernel < b->kernel;
+}
+
+/* The first that stands behind `last`, NULL: of all; NULL: there is none. */
+static const struct view_kernel_time *next_kernel(const struct view_range_kernels *r,
+                                                  const struct view_kernel_time *last)
+{
+    const struct view_kernel_time *next = NULL;
+    for (size_t i = 0; i < r->work->kernels_count; i++) {
+        const struct view_kernel_time *time = &r->times[i];
+        const bool ran = time->dispatches || time->alone_dispatches;
+        if (ran && (!last || stands_before(last, time)) && (!next || stands_before(time, next)))
+            next = time;
+    }
+    return next;
+}
+
+static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
+                        struct view_lines *lines)
+{
+    enum { MOST = 16 };
+    const struct view_range_kernels *r = kernels_of(view, begin_ns, end_ns);
+    char text[512] = "";
+    if (!r) {
+        view_job_missing(view, view->kernels ? VIEW_JOB_RANGE : VIEW_JOB_KERNELS, text,
+                         sizeof text);
+        view_lines_add(lines, "kernels", "%s", text);
+        return;
+    }
+    const struct view_kernel_time *time = next_kernel(r, NULL);
+    for (int shown = 0; time && shown < MOST; shown++, time = next_kernel(r, time)) {
+        if (!shown)
+            view_lines_add(lines, "kernels", VIEW_KERNEL_HEADER);
+        view_kernel_text(r->work, time, &r->total, text, sizeof text);
+        view_lines_add(lines, "", "%s", text);
+    }
+}
+
+/* ---- All of a range ----------------------------------------------------------------------- */
+
+void view_describe_range(struct view *view, struct view_lines *lines)
+{
+    const struct view_model *m = view->model;
+    int64_t begin_ns, end_ns, wait_ns;
+    uint64_t submissions, waits;
+    if (!view_range(view, &begin_ns, &end_ns))
+        return;
+    view_lines_add(lines, "range", "%s, from %s to %s", view_time(end_ns - begin_ns).text,
+                   view_moment(begin_ns).text, view_moment(end_ns).text);
+    if (end_ns <= begin_ns)
+        return;
+    count_calls(m, begin_ns, end_ns, &submissions, &waits, &wait_ns);
+    add_device(m, begin_ns, end_ns, lines);
+    view_lines_add(lines, "begun", "%s, %s (blocked for %s)",
+                   view_things(submissions, "submission").text,
+                   view_things(waits, "host wait").text, view_time(wait_ns).text);
+    if (view->range == VIEW_RANGE_SET) /* while it grows, a frame must stay cheap */
+        add_kernels(view, begin_ns, end_ns, lines);
+}
+
+/* On the ruler: the range's ends and the marks' letters. */
+void view_draw_marks(struct view *view, struct view_area axis)
+{
+    int64_t begin_ns, end_ns;
+    const struct view_window w = view->window;
+    if (view_range(view, &begin_ns, &end_ns)) {
+        int from = view_column_of(w, axis.columns, begin_ns);
+        int to = view_column_of(w, axis.columns, end_ns);
+        from = from < 0 ? 0 : from;
+        to = to >= axis.columns ? axis.columns - 1 : to;
+        if (to >= from)
+            view_highlight(axis, 0, from, to - from + 1, VIEW_STYLE_SELECT);
+        if (begin_ns >= w.begin_ns)
+            view_put(axis, 0, from, '[', VIEW_STYLE_SELECT | VIEW_BOLD);
+        if (end_ns - w.begin_ns < w.span_ns)
+            view_put(axis, 0, to, ']', VIEW_STYLE_SELECT | VIEW_BOLD);
+    }
+    for (int i = 0; i < VIEW_MARKS; i++) {
+        if (view->marks[i] != VIEW_NO_TIME)
+            view_put(axis, 0, view_column_of(w, axis.columns, view->marks[i]), (uint32_t)('a' + i),
+                     VIEW_STYLE_KEY | VIEW_BOLD | VIEW_REVERSE);
+    }
+}
+
+static const struct view_binding bindings[] = {
+    {'v', VIEW_KEY_NONE, "v", "begin a range, end it, forget it: its numbers are in panel 2",
+     start_or_stop},
+    {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
+    {'m', VIEW_KEY_NONE, "m '",
+     "mark this moment with a letter (Enter saves all beside the trace); go to a mark",
+     await_letter},
+    {'\'', VIEW_KEY_NONE, "", NULL, await_letter},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_range_part = {.name = "Measuring", .bindings = bindings};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking for the nearest event of a kind, in all lanes or in one: at a screen in steps that a
+ * frame has time for, so that keys are answered meanwhile. */
+#include "viewer/ui/panes.h"
+
+#include "hal/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP = 2048 }; /* events that are looked at between two frames */
+
+/* ---- Where to look ------------------------------------------------------------------------ */
+
+static bool is_looked_at(const struct view *view, uint32_t lane)
+{
+    const struct view_seek *seek = &view->seek;
+    const struct view_lane *l = &view->model->lanes[lane];
+    if (seek->only != VIEW_NO_LANE)
+        return lane == seek->only;
+    return !view_lane_repeats(view->model, l) && (!seek->in_hosts || l->kind == VIEW_LANE_HOST) &&
+           (!seek->in_devices || l->kind == VIEW_LANE_DEVICE);
+}
+
+/* Events of the lane before the place where looking begins. Of events at the same moment, those of
+ * lower lanes come later. */
+static size_t first_place(const struct view *view, uint32_t index)
+{
+    const struct view_seek *seek = &view->seek;
+    const struct view_lane *lane = &view->model->lanes[index];
+    const bool current = index == seek->lane;
+    if (seek->has_wrapped)
+        return seek->forward ? 0 : lane->events.count;
+    if (current && seek->event != VIEW_NO_REF)
+        return seek->forward ? (size_t)seek->event + 1 : seek->event;
+    const bool include_moment = current ? seek->forward : index < seek->lane;
+    return view_spans_before(&lane->events, seek->cursor_ns + include_moment);
+}
+
+static uint64_t events_ahead(const struct view *view)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < view->model->lanes_count; i++) {
+        if (!is_looked_at(view, i))
+            continue;
+        const size_t at = first_place(view, i);
+        count += view->seek.forward ? view->model->lanes[i].events.count - at : at;
+    }
+    return count;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------ */
+
+/* Until one is found, or none there is better than the best; false: more is to be done. */
+static bool look_in(struct view *view, uint32_t index, size_t *budget)
+{
+    struct view_seek *seek = &view->seek;
+    const struct view_lane *lane = &view->model->lanes[index];
+    while (seek->forward ? seek->at < lane->events.count : seek->at > 0) {
+        if (*budget == 0)
+            return false;
+        --*budget;
+        seek->looked_at++;
+        const size_t place = seek->forward ? seek->at++ : --seek->at;
+        const struct view_span event = view_spans_at(&lane->events, place);
+        if (seek->best != VIEW_NO_REF &&
+            (seek->forward ? event.begin_ns >= seek->best_ns : event.begin_ns <= seek->best_ns))
+            return true;
+        if (view_shows(view, lane, &event) && seek->want(view, lane, &event)) {
+            seek->best_lane = index;
+            seek->best = (uint32_t)place;
+            seek->best_ns = event.begin_ns;
+            return true;
+        }
+    }
+    return true;
+}
+
+static bool look(struct view *view, size_t budget)
+{
+    struct view_seek *seek = &view->seek;
+    const uint32_t lanes = (uint32_t)view->model->lanes_count;
+    for (; seek->lanes_done < lanes; seek->lanes_done++, seek->has_place = false) {
+        const uint32_t lane = seek->forward ? seek->lanes_done : lanes - 1 - seek->lanes_done;
+        if (!is_looked_at(view, lane))
+            continue;
+        if (!seek->has_place)
+            seek->at = first_place(view, lane);
+        seek->has_place = true;
+        if (!look_in(view, lane, &budget))
+            return false;
+    }
+    return true;
+}
+
+static void finish(struct view *view)
+{
+    const struct view_seek seek = view->seek;
+    view_seek_stop(view);
+    if (seek.best == VIEW_NO_REF) {
+        if (seek.wraps)
+            view_say(view, "nothing matches '%s'", view->searched);
+        else
+            view_say(view, "no %s %s", seek.forward ? "later" : "earlier", seek.noun);
+        return;
+    }
+    const bool same = seek.best_lane == seek.lane && seek.best == seek.event;
+    view->message[0] = '\0';
+    view_select(view, seek.best_lane, seek.best);
+    if (seek.says_noun)
+        view_say(view, "%s", seek.noun);
+    if (seek.has_wrapped)
+        view_say(view, same           ? "the only match"
+                       : seek.forward ? "went on from the start: no later match"
+                                      : "went on from the end: no earlier match");
+}
+
+/* Behind the last match comes the first one. */
+static void go_on(struct view *view, size_t budget)
+{
+    struct view_seek *seek = &view->seek;
+    while (look(view, budget)) {
+        if (seek->best != VIEW_NO_REF || !seek->wraps || seek->has_wrapped) {
+            finish(view);
+            return;
+        }
+        seek->has_wrapped = true;
+        seek->lanes_done = 0;
+    }
+}
+
+void view_seek_start(struct view *view, const struct view_seek *seek)
+{
+    view_seek_stop(view);
+    view->seek = *seek;
+    if (!seek->has_start) {
+        view->seek.lane = view->lane;
+        view->seek.event = view->event;
+        view->seek.cursor_ns = view->cursor_ns;
+    }
+    view->seek.best = VIEW_NO_REF;
+    view->seek.of = events_ahead(view);
+    for (uint32_t i = 0; seek->wraps && i < view->model->lanes_count; i++)
+        view->seek.of += is_looked_at(view, i) ? view->model->lanes[i].events.count : 0;
+    go_on(view, view->is_live ? STEP : SIZE_MAX);
+}
+
+bool view_seek_step(struct view *view)
+{
+    if (view->seek.want)
+        go_on(view, STEP);
+    return view->seek.want != NULL;
+}
+
+void view_seek_stop(struct view *view)
+{
+    view->seek = (struct view_seek){.only = VIEW_NO_LANE};
+}
+
+unsigned view_seek_percent(const struct view *view)
+{
+    const struct view_seek *seek = &view->seek;
+    return seek->of ? (unsigned)(seek->looked_at * 100 / seek->of) : 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Following: from an event to what it waited for and to what waited for it, back to earlier
+ * selections, how far the lines of the flow go, and the critical path over the lanes. */
+#include "viewer/text/text.h"
+#include "viewer/ui/job.h"
+#include "viewer/ui/panes.h"
+
+#include "hal/base/mem.h"
+#include "viewer/model/path.h"
+
+#include <string.h>
+
+/* ---- Selections before this one ----------------------------------------------------------- */
+
+static void back(struct view *view, int key)
+{
+    (void)key;
+    if (!view->visited_count) {
+        view_say(view, "nothing was selected before this");
+        return;
+    }
+    const struct view_visited last = view->visited[view->visited_count - 1];
+    const int count = view->visited_count - 1;
+    view_select(view, last.lane, last.event);
+    view->visited_count = count;
+}
+
+/* ---- Producers and consumers -------------------------------------------------------------- */
+
+/* From a lane of the device one stays there where that is possible. */
+static bool select_node(struct view *view, struct view_node node)
+{
+    const struct view_model *m = view->model;
+    uint32_t lane = VIEW_NO_LANE, event = VIEW_NO_REF;
+    if (node.kind == VIEW_NODE_CALL) {
+        event = view_model_host_event(m, node.index, &lane);
+    } else {
+        const struct view_span span = {.ref = node.index, .class = VIEW_EXECUTE};
+        const enum view_lane_kind kind = m->lanes[view->lane].kind;
+        if ((kind == VIEW_LANE_DEVICE || kind == VIEW_LANE_COMMANDS ||
+             kind == VIEW_LANE_BARRIERS) &&
+            m->submissions[node.index].begin_ns != VIEW_NO_TIME) {
+            lane = view->lane;
+            event = view_lane_event_of(m, &m->lanes[lane], &span);
+        }
+        if (event == VIEW_NO_REF)
+            event = view_model_queue_event(m, node.index, &lane);
+    }
+    if (event == VIEW_NO_REF)
+        return false;
+    view_select(view, lane, event);
+    return true;
+}
+
+/* The value that a submission waits for and that never came, in words. */
+static bool say_never(struct view *view, struct view_node node)
+{
+    const struct view_model *m = view->model;
+    char name[64];
+    if (node.kind != VIEW_NODE_SUBMISSION)
+        return false;
+    const struct view_submission *s = &m->submissions[node.index];
+    for (uint32_t k = s->first_wait; k < s->first_wait + s->wait_count; k++) {
+        if (view_model_reached(m, m->values[k].semaphore, m->values[k].value) != VIEW_NO_REF)
+            continue;
+        view_semaphore_name(m, m->values[k].semaphore, name, sizeof name);
+        view_say(view, "it waits for %s >= %llu, which nothing in this file signals", name,
+                 (unsigned long long)m->values[k].value);
+        return true;
+    }
+    return false;
+}
+
+static void follow(struct view *view, int key)
+{
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const struct view_model *m = view->model;
+    if (!event) {
+        view_say(view, "nothing is selected: [ ] select the lane's events");
+        return;
+    }
+    const struct view_lane *lane = &m->lanes[view->lane];
+    const struct view_node node = view_node_of(m, lane, event);
+    const bool gap = lane->kind == VIEW_LANE_GAPS && node.kind != VIEW_NODE_NONE;
+    const bool step = lane->kind == VIEW_LANE_SEMAPHORE || lane->kind == VIEW_LANE_SEMAPHORES;
+    struct view_node next = {.kind = VIEW_NODE_NONE};
+    if (node.kind != VIEW_NODE_NONE)
+        next = key == '<' ? view_node_producer(m, node) : view_node_consumer(m, node);
+    /* The gap ends with it; the value came from there. */
+    if ((gap && key == '>') || (step && key == '<'))
+        next = node;
+    if (next.kind != VIEW_NODE_NONE && select_node(view, next))
+        return;
+    if (key == '<' && say_never(view, node))
+        return;
+    view_say(view, "%s",
+             node.kind == VIEW_NODE_NONE ? "nothing is known about what led to this or came of it"
+             : key == '<'                ? "nothing in this file led to it"
+                                         : "nothing in this file waited for it");
+}
+
+static void change_depth(struct view *view, int key)
+{
+    static const char *const depths[VIEW_FLOW_COUNT] = {
+        [VIEW_FLOW_NEIGHBOURS] = "the selection's own lines and its neighbours'",
+        [VIEW_FLOW_CHAIN] = "the whole chain that the selection is part of",
+        [VIEW_FLOW_NONE] = "no lines",
+    };
+    (void)key;
+    view->flow = (enum view_flow)((view->flow + 1) % VIEW_FLOW_COUNT);
+    view_say(view, "%s", depths[view->flow]);
+}
+
+/* ---- The critical path -------------------------------------------------------------------- */
+
+static enum hal_status find_path(const struct view_model *model, void *work, struct view_task *task)
+{
+    return view_path_find(model, task, work);
+}
+
+static void destroy_path(void *work)
+{
+    view_path_finish(work);
+    free(work);
+}
+
+static void say_path(struct view *view)
+{
+    char text[160];
+    view_path_text(view->path, text, sizeof text);
+    view_say(view,
+             view->path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
+             text);
+}
+
+static void take_path(struct view *view, void *work)
+{
+    view->path = work;
+    if (view->shows_path)
+        say_path(view);
+}
+
+static void give_up_path(struct view *view, const void *work)
+{
+    (void)work;
+    view->shows_path = false;
+}
+
+static const struct view_job_type path_type = {.kind = VIEW_JOB_PATH,
+                                               .name = "critical path",
+                                               .run = find_path,
+                                               .take = take_path,
+                                               .give_up = give_up_path,
+                                               .destroy = destroy_path};
+
+const struct view_path *view_critical_path(struct view *view)
+{
+    if (view->path || view->given_up[VIEW_JOB_PATH] || view_job_runs(view, VIEW_JOB_PATH))
+        return view->path;
+    struct view_path *path = hal_alloc(1, sizeof *path);
+    if (path)
+        view_job_start(view, &path_type, path, view_job_whole(view));
+    else
+        view_say(view, "no memory for the critical path");
+    return view->path;
+}
+
+static void toggle_path(struct view *view, int key)
+{
+    (void)key;
+    view->shows_path = !view->shows_path;
+    view->given_up[VIEW_JOB_PATH] = false;
+    if (view->shows_path && view->path)
+        say_path(view);
+    else if (view->shows_path)
+        (void)view_critical_path(view);
+    else
+        view_job_stop(view, VIEW_JOB_PATH);
+}
+
+/* The lane on which a part of the path happens, or VIEW_NO_LANE. */
+static uint32_t lane_of(const struct view_model *m, const struct view_path_part *part)
+{
+    switch (part->kind) {
+    case VIEW_PATH_HOST:
+    case VIEW_PATH_WAKE: return m->hosts[part->ref].lane;
+    case VIEW_PATH_LAUNCH: return m->queue_lanes[m->submissions[part->ref].queue];
+    case VIEW_PATH_DEVICE: return view_model_device_lane(m, m->submissions[part->ref].queue);
+    case VIEW_PATH_KIND_COUNT: break;
+    }
+    return m->device_lane;
+}
+
+/* In each column the lane that the end waited for most of the time: it is underlined, and where it
+ * is blank a line is drawn. */
+void view_draw_path(struct view *view, struct view_area axis)
+{
+    const struct view_window w = view->window;
+    const struct view_path *path = view->shows_path ? view_critical_path(view) : NULL;
+    for (int column = 0; path && column < axis.columns; column++) {
+        const int64_t begin_ns = view_column_begin(w, axis.columns, column);
+        const int64_t end_ns = view_column_begin(w, axis.columns, column + 1);
+        const size_t first = view_path_first(path, begin_ns);
+        const struct view_path_part *most = NULL;
+        int64_t most_ns = 0;
+        for (size_t i = first; i < path->parts_count && i < first + 64; i++) {
+            const struct view_path_part *part = &path->parts[i];
+            const int64_t from_ns = part->begin_ns > begin_ns ? part->begin_ns : begin_ns;
+            const int64_t to_ns = part->end_ns < end_ns ? part->end_ns : end_ns;
+            if (to_ns - from_ns > most_ns) {
+                most_ns = to_ns - from_ns;
+                most = part;
+            }
+        }
+        const uint32_t lane = most ? lane_of(view->model, most) : VIEW_NO_LANE;
+        if (lane == VIEW_NO_LANE || !view_lane_shown(view, lane))
+            continue;
+        const int row = view_drawn_row(view, lane, axis.rows);
+        if (row < 0)
+            continue;
+        if (view_is_blank(axis, row, column))
+            view_put(axis, row, column, 0x2550, VIEW_STYLE_FLOW | VIEW_BOLD);
+        else
+            view_highlight(axis, row, column, 1, VIEW_STYLE_FLOW | VIEW_UNDERLINE | VIEW_BOLD);
+    }
+}
+
+/* Of the selected submission, for its details. */
+void view_describe_path(struct view *view, struct view_lines *lines)
+{
+    enum { CHEAP = 100000 }; /* submissions */
+    const struct view_model *m = view->model;
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
+    const struct view_node node = event ? view_node_of(m, &m->lanes[view->lane], event)
+                                        : (struct view_node){.kind = VIEW_NODE_NONE};
+    if (node.kind != VIEW_NODE_SUBMISSION || m->submissions[node.index].begin_ns == VIEW_NO_TIME)
+        return;
+    const struct view_path *path =
+        view->path || m->submissions_count <= CHEAP ? view_critical_path(view) : NULL;
+    const size_t i = path ? view_path_first(path, m->submissions[node.index].begin_ns) : 0;
+    const bool critical = path && i < path->parts_count &&
+                          path->parts[i].kind == VIEW_PATH_DEVICE &&
+                          path->parts[i].ref == node.index;
+    const int64_t slack_ns = view_path_slack(m, node.index);
+    char slack[96] = "nothing in this file waits for it";
+    if (slack_ns == 0)
+        snprintf(slack, sizeof slack, "but something waits for its end");
+    else if (slack_ns != VIEW_NO_TIME)
+        snprintf(slack, sizeof slack, "it may end %s later before anything waits for it",
+                 view_time(slack_ns).text);
+    if (critical)
+        view_lines_add(lines, "critical", "yes: every nanosecond of it delays the end");
+    else
+        view_lines_add(lines, path ? "critical" : "slack", "%s%s", path ? "no, " : "", slack);
+}
+
+static const struct view_binding bindings[] = {
+    {'<', VIEW_KEY_NONE, "< >", "what the event waited for; what waited for it", follow},
+    {'>', VIEW_KEY_NONE, "", NULL, follow},
+    {'B', VIEW_KEY_NONE, "B", "back to the selection before", back},
+    {'e', VIEW_KEY_NONE, "e", "lines: neighbours, the whole chain, none", change_depth},
+    {'c', VIEW_KEY_NONE, "c", "critical path: what the end waited for, on or off", toggle_path},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_trail_part = {.name = "Following", .bindings = bindings};

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interactive view of a model: what part of it is shown, and what keys do. Needs no terminal:
+ * keys and the pointer come in as numbers, frames go out into a screen.
+ *
+ *     view_create(model, &view);
+ *     view_type(view, "wwl]");             as if these keys were hit
+ *     view_screen_resize(&screen, 32, 120);
+ *     view_draw(view, &screen);
+ *
+ * The cursor is a moment, the selection an event: both stay when the window or the size of the
+ * screen changes. One thread at a time. */
+#ifndef VIEWER_VIEW_H
+#define VIEWER_VIEW_H
+
+#include "viewer/describe/describe.h"
+#include "viewer/findings/findings.h"
+#include "viewer/grid/screen.h"
+#include "viewer/model/model.h"
+
+#include <regex.h>
+
+/* ---- Keys --------------------------------------------------------------------------------- */
+
+/* Characters are themselves. */
+enum view_key {
+    VIEW_KEY_NONE = 0,
+    VIEW_KEY_TAB = '\t',
+    VIEW_KEY_ENTER = '\n',
+    VIEW_KEY_REDO = 'R' - '@',     /* Ctrl-r */
+    VIEW_KEY_TO_BEGIN = 'A' - '@', /* of what is typed, as in other programs */
+    VIEW_KEY_TO_END = 'E' - '@',
+    VIEW_KEY_CUT_END = 'K' - '@',
+    VIEW_KEY_CUT_BEGIN = 'U' - '@',
+    VIEW_KEY_CUT_WORD = 'W' - '@',
+    VIEW_KEY_ESCAPE = 27,
+    VIEW_KEY_BACKSPACE = 127,
+    VIEW_KEY_UP = 0x110000,
+    VIEW_KEY_DOWN,
+    VIEW_KEY_LEFT,
+    VIEW_KEY_RIGHT,
+    VIEW_KEY_PAGE_UP,
+    VIEW_KEY_PAGE_DOWN,
+    VIEW_KEY_HOME,
+    VIEW_KEY_END,
+    VIEW_KEY_BACK_TAB,
+    VIEW_KEY_DELETE,
+    VIEW_KEY_COUNT
+};
+
+enum view_pointer_kind {
+    VIEW_POINTER_CLICK,
+    VIEW_POINTER_DOUBLE,
+    VIEW_POINTER_DRAG, /* moved since the click, the button still down */
+    VIEW_POINTER_IN,
+    VIEW_POINTER_OUT,
+    VIEW_POINTER_LEFT,
+    VIEW_POINTER_RIGHT
+};
+
+struct view_pointer {
+    enum view_pointer_kind kind; /* in, out: the wheel; left, right: with Shift */
+    int row, column;
+};
+
+/* ---- The state ---------------------------------------------------------------------------- */
+
+struct view_window {
+    int64_t begin_ns, span_ns;
+};
+
+enum view_panel {
+    VIEW_PANEL_SUMMARY,
+    VIEW_PANEL_DETAILS,
+    VIEW_PANEL_SUBMISSIONS,
+    VIEW_PANEL_GAPS,
+    VIEW_PANEL_FINDINGS,
+    VIEW_PANEL_KERNELS,
+    VIEW_PANEL_MEMORY,
+    VIEW_PANEL_ITERATIONS,
+    VIEW_PANEL_CONTENTS,
+    VIEW_PANEL_DIFFERENCE, /* only when another trace was named */
+    VIEW_PANEL_COUNT
+};
+
+/* As what the contents of buffers are shown. */
+enum view_type_of_bytes {
+    VIEW_TYPE_TEXT,
+    VIEW_TYPE_F32,
+    VIEW_TYPE_F16,
+    VIEW_TYPE_BF16,
+    VIEW_TYPE_F64,
+    VIEW_TYPE_I32,
+    VIEW_TYPE_U32,
+    VIEW_TYPE_U64,
+    VIEW_TYPE_I8,
+    VIEW_TYPE_COUNT
+};
+
+/* What a button that is held down moves. */
+enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
+
+/* None; its end follows the cursor; both ends are set. */
+enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
+
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+
+/* How far the lines go that lead from the selected event. */
+enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLOW_COUNT };
+
+/* What was selected once. */
+struct view_visited {
+    uint32_t lane, event;
+};
+
+/* Where things are on the screen, as of the last frame. */
+struct view_layout {
+    struct view_area title, overview, ruler, lanes, bar, panel, status;
+    int gutter;      /* columns of the lanes' names, to the left of the time axis */
+    int meters;      /* rows of counters, the last ones of the lanes */
+    int axis;        /* columns of the time axis, at least 1 */
+    bool short_tabs; /* the panels' names do not fit */
+    bool side;       /* the panel stands beside the lanes, not below */
+};
+
+/* How a frame is written into a file. */
+enum view_picture { VIEW_PICTURE_NONE, VIEW_PICTURE_SVG, VIEW_PICTURE_TEXT, VIEW_PICTURE_ANSI };
+
+struct view;
+
+/* Whether an event is what is looked for. */
+typedef bool view_wanted(struct view *view, const struct view_lane *lane,
+                         const struct view_span *event);
+
+/* Looking for the nearest wanted event. */
+struct view_seek {
+    view_wanted *want; /* NULL: nothing is looked for */
+    bool forward;
+    bool wraps;       /* behind the last one comes the first: a search */
+    bool in_hosts;    /* only in the lanes of threads */
+    bool in_devices;  /* only in the lanes of devices' work */
+    uint32_t only;    /* the only lane, or VIEW_NO_LANE */
+    const char *noun; /* what there is none of, unless it is a search */
+    bool says_noun;   /* also when there is one */
+
+    bool has_start;       /* else it begins at the selection */
+    uint32_t lane, event; /* where it begins */
+    int64_t cursor_ns;
+    bool has_wrapped, has_place;
+    uint32_t lanes_done;
+    size_t at; /* in the lane behind those */
+    uint32_t best_lane, best;
+    int64_t best_ns;
+    uint64_t looked_at, of; /* events */
+};
+
+/* The rows of a list, in the order in which it shows them. */
+struct view_order {
+    uint32_t *rows;
+    size_t count;
+    int by;       /* what they are asked to be sorted by */
+    int shown_by; /* what they are sorted by until that is done */
+};
+
+/* What takes longer than a frame may: job.h. */
+enum view_job_kind {
+    VIEW_JOB_FINDINGS,
+    VIEW_JOB_FILTER,
+    VIEW_JOB_KERNELS,
+    VIEW_JOB_ITERATIONS,
+    VIEW_JOB_PATH,
+    VIEW_JOB_RANGE,
+    VIEW_JOB_SORT, /* the submissions; likewise the others, side by side */
+    VIEW_JOB_SORT_GAPS,
+    VIEW_JOB_SORT_BUFFERS,
+    VIEW_JOB_SORT_ITERATIONS,
+    VIEW_JOB_SORT_KERNELS,
+    VIEW_JOB_COUNTERS,
+    VIEW_JOB_DIFFERENCE,
+    VIEW_JOB_READING, /* of a file that grew: follow.c */
+    VIEW_JOB_RELEASE,
+    VIEW_JOB_COUNT
+};
+
+struct view {
+    const struct view_model *model;
+    const struct view_pane *const *parts; /* by enum view_part: panes.h */
+
+    struct view_window window;
+    struct view_window past[VIEW_HISTORY], future[VIEW_HISTORY];
+    int past_count, future_count;
+    int moved_by; /* the key of the last change of the window: repeats are one step of history */
+
+    int64_t skipped_ns; /* a long beginning without work that the first window leaves out */
+    int64_t cursor_ns;
+    uint32_t lane;              /* the current one, VIEW_NO_LANE: there are none */
+    uint32_t event;             /* the selected event of that lane, or VIEW_NO_REF */
+    bool *open;                 /* by lane: its children are shown */
+    uint32_t *places;           /* all lanes, in the order in which they stand */
+    bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
+    struct view_filter *filter; /* NULL: everything is shown */
+    int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
+    void (*next_key)(struct view *view, int key); /* takes the next key, whatever it is; or NULL */
+    enum view_range_state range;
+    int64_t range_begin_ns, range_end_ns;
+    struct view_range_kernels *range_kernels; /* of a range; NULL: not asked for yet */
+    uint32_t first_row;
+    struct view_visited visited[VIEW_VISITED]; /* the last one at the end */
+    int visited_count;
+    enum view_flow flow;
+    struct view_path *path; /* NULL: not asked for yet */
+    bool shows_path;
+    struct view_counters *counters; /* NULL: not asked for yet */
+    bool shows_counters;
+
+    enum view_panel panel;
+    bool panel_full, help;
+    uint32_t hidden_columns[VIEW_PANEL_COUNT];    /* a bit each */
+    int scroll;                                   /* of the panel or help, in lines */
+    struct view_order submissions, gaps, buffers; /* of the lists */
+    struct view_order repeats;                    /* of the iterations; empty: in order of time */
+    int findings_by, kernels_by;                  /* kernels: -1: what says most */
+    struct view_kernels *kernels;                 /* NULL: not asked for yet */
+    struct view_iterations *iterations;           /* likewise */
+    uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
+    char kernel_name[128];                        /* of the one that was looked for */
+    uint32_t buffer;                              /* likewise */
+    struct view_contents *contents;               /* likewise */
+    uint32_t content_buffer;                      /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice;          /* the transfer or buffer that chose it */
+    uint64_t content_row;
+    enum view_type_of_bytes content_type;
+    struct view_findings findings; /* looked for when they are first asked for */
+    bool has_findings;
+    struct view_job *jobs;         /* that run, the last one first */
+    uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
+    bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
+    struct view_task *task;        /* of the job that makes this view; NULL: it is made */
+    struct view_growth *growth;    /* what was read of a longer file, to take its place, or NULL */
+    bool is_live;                  /* somebody waits at a screen, and calls view_poll */
+    bool awaits_finding;           /* the first one is chosen when they are there */
+    size_t finding;                /* the current one; SIZE_MAX: none */
+    struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
+    struct view_lines difference;  /* to another trace; empty: none was named */
+
+    struct view_model *shadow; /* the other trace, below each lane; NULL: there is none */
+
+    const struct view_menu *menu; /* that is open, or NULL */
+    size_t menu_row;
+    const struct view_prompt *prompt; /* what is typed for, or NULL */
+    char typed[VIEW_PROMPT_BYTES];
+    size_t typed_at; /* where the next character goes */
+    struct view_seek seek;
+    regex_t search;
+    bool has_search;
+    uint8_t *matching_ops, *matching_bodies; /* of that search: 0: not known, 1: no, 2: yes */
+    char searched[VIEW_PROMPT_BYTES];        /* what it was made of */
+    char message[512];
+
+    struct view_layout layout;
+    enum view_drag drag;
+    int64_t drag_ns; /* the moment where it began */
+    bool mouse, quit;
+    bool following; /* the file is still being written, and looked at */
+    bool wants_redraw, wants_suspend;
+    bool wants_run; /* of `command`, which whoever has the screen leaves to another program */
+    char command[VIEW_PROMPT_BYTES];
+    enum view_picture wants_picture; /* of the frame, in a file: whoever has the screen writes it */
+    char copied[512];                /* for the clipboard; whoever sends it there empties it */
+    uint64_t frames;                 /* drawn so far */
+    bool show_frames;
+};
+
+enum hal_status view_create(const struct view_model *model, struct view **out_view) HAL_CHECKED;
+void view_destroy(struct view *view);
+
+/* Takes what was done beside the screen, and does a step of what is done between frames; false:
+ * nothing was being done, and the last frame still holds. */
+bool view_poll(struct view *view);
+/* Whether there are more such steps. */
+static inline bool view_has_steps(const struct view *view)
+{
+    return view->seek.want != NULL;
+}
+
+void view_key(struct view *view, int key);
+void view_point(struct view *view, struct view_pointer pointer);
+
+/* Keys as text: characters, and <Enter> <Tab> <Esc> <Space> <BS> <Up> <Down> <Left> <Right>
+ * <PgUp> <PgDn> <Home> <End> <Del> <lt>, <C-r> and other letters with Ctrl. HAL_INVALID: an unknown
+ * name in <>. */
+enum hal_status view_type(struct view *view, const char *keys) HAL_CHECKED;
+
+/* Lays out for the screen's size and draws everything. */
+void view_draw(struct view *view, struct view_screen *screen);
+
+/* Overview, ruler and lanes only, all of them, from the first row down. */
+void view_draw_timeline(struct view *view, struct view_screen *screen);
+
+/* ---- Time and columns --------------------------------------------------------------------- */
+
+static inline int64_t view_clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* The moment at which a column of an axis of `columns` begins. */
+int64_t view_column_begin(struct view_window window, int columns, int column);
+
+/* The column of a moment, -1 when it is before the window and `columns` when after it. */
+int view_column_of(struct view_window window, int columns, int64_t ns);
+
+/* As near as possible to what is asked for: at least a nanosecond per column, inside the trace. */
+struct view_window view_allowed_window(const struct view *view, int64_t begin_ns, int64_t span_ns);
+
+/* Moves the window, as far as the trace goes; `key` groups changes for the history. */
+void view_set_window(struct view *view, int64_t begin_ns, int64_t span_ns, int key);
+
+/* The window of before, or `later` the one after; false: there is none. */
+bool view_window_again(struct view *view, bool later);
+
+/* Makes a moment visible with as little movement as possible. */
+void view_reveal(struct view *view, int64_t ns, int key);
+
+/* ---- Lanes and events --------------------------------------------------------------------- */
+
+/* Whether the lane has a row: its parent is open. */
+bool view_lane_shown(const struct view *view, uint32_t lane);
+
+/* The row on which the lane is drawn, of so many; -1: it is scrolled out of view. The row of the
+ * list of lanes that is drawn there. */
+int view_drawn_row(const struct view *view, uint32_t lane, int rows);
+uint32_t view_row_drawn(const struct view *view, int row);
+
+/* How many rows of the screen a lane takes. */
+int view_lane_height(const struct view *view);
+/* Makes the lane of that row the current one; the nearest row there is. */
+void view_go_to_row(struct view *view, int64_t row);
+
+/* The shown lanes before this one: pinned ones stand before all others. */
+uint32_t view_row_of(const struct view *view, uint32_t lane);
+uint32_t view_row_count(const struct view *view);
+/* VIEW_NO_LANE: there are not so many. */
+uint32_t view_lane_of_row(const struct view *view, uint32_t row);
+
+/* NULL: nothing is selected. */
+const struct view_span *view_selected(const struct view *view, struct view_span *out_span);
+
+/* The submission of the selection, if it is one or the call that made it; or VIEW_NO_REF. */
+uint32_t view_selected_submission(const struct view *view);
+
+/* Makes it the selection, moves cursor and window so that it is seen. */
+void view_select(struct view *view, uint32_t lane, uint32_t event);
+
+/* Fits the selected event into the window; with its neighbours of the lane. */
+void view_fit(struct view *view);
+void view_show_neighbours(struct view *view);
+
+/* Puts the cursor there; what the current lane has there becomes the selection. */
+void view_set_cursor(struct view *view, int64_t ns);
+
+/* Shows the panel from its first line on, and lets what was given up be looked for again. */
+void view_show_panel(struct view *view, enum view_panel panel);
+
+void view_say(struct view *view, const char *format, ...) HAL_PRINTF(2, 3);
+
+#endif
