@@ -3,7 +3,7 @@
 #ifndef TESTS_BENCH_BENCH_MSL_H
 #define TESTS_BENCH_BENCH_MSL_H
 
-#include "hal/msl/msl.h"
+#include "hal/compiler/msl/msl.h"
 #include "tests/bench/bench.h"
 
 void bench_msl_compile(struct bench *bench);

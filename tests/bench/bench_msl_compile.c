@@ -3,7 +3,7 @@
 #include "tests/bench/bench_msl.h"
 
 #include "hal/base/os.h"
-#include "hal/msl/msl.h"
+#include "hal/compiler/msl/msl.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #include "tests/bench/bench_msl.h"
 
 #include "hal/base/os.h"
-#include "hal/msl/msl.h"
+#include "hal/compiler/msl/msl.h"
 #include "tests/bench/msl_reference.h"
 
 #include <pthread.h>

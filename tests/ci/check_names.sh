@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/host_metal/check-names accepts the headers as they are, and names what is invented in them,
+# hal/host_metal/check-names accepts the headers as they are, and names what is invented in them,
 # changed, or missing: each kind of name that it says it compares.
 set -eu
 root=$1
@@ -11,8 +11,8 @@ fresh()
 {
     rm -rf "$work/host_metal"
     mkdir "$work/host_metal"
-    cp -R "$root/tests/host_metal/check-names" "$root/tests/host_metal/names.txt" \
-        "$root/tests/host_metal/include" "$work/host_metal"
+    cp -R "$root/hal/host_metal/check-names" "$root/hal/host_metal/names.txt" \
+        "$root/hal/host_metal/include" "$work/host_metal"
 }
 
 # refused HEADER SED_EXPRESSION TEXT: with the header changed so, TEXT is told.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A compiled kernel of any bytes, before it would be loaded. */
-#include "hal/msl/object.h"
+#include "hal/compiler/msl/object.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

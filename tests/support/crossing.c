@@ -5,7 +5,7 @@
  * function of a library is named, as nothing that names one is loaded: system calls are made by
  * their instruction, and the C library is found from an address on the stack. */
 #include "tests/support/crossing.h"
-#include "hal/msl/include/msl/abi.h"
+#include "hal/compiler/msl/include/msl/abi.h"
 #include "tests/support/system_call.h"
 
 #include <elf.h>

@@ -3,7 +3,7 @@
  * computes: native code that knows the whole program around it. It writes what the trace says it
  * wrote only where it is asked to. */
 #include "tests/support/forging.h"
-#include "hal/msl/include/msl/abi.h"
+#include "hal/compiler/msl/include/msl/abi.h"
 #include "replay/sandbox/channel.h"
 #include "tests/support/system_call.h"
 

@@ -2,7 +2,7 @@
 /* Modules from text, and the whole pass. */
 #include "tests/unit/fission_fixture.h"
 
-#include "hal/msl/fission/pipeline.h"
+#include "hal/compiler/msl/fission/pipeline.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>

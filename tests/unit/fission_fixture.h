@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of hal/msl/fission: small functions in LLVM's own notation. */
+/* For tests of hal/compiler/msl/fission: small functions in LLVM's own notation. */
 #ifndef TESTS_UNIT_FISSION_FIXTURE_H
 #define TESTS_UNIT_FISSION_FIXTURE_H
 
-#include "hal/msl/fission/fission.h"
+#include "hal/compiler/msl/fission/fission.h"
 
 /* The parameters of a thread function, by name. */
 #define THREAD                                                                                     \

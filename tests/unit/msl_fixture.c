@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of hal/msl. */
+/* For tests of hal/compiler/msl. */
 #include "tests/unit/msl_fixture.h"
 
 #include <ftw.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests of hal/msl: compile and run in one call, a cache of its own, random numbers. */
+/* For tests of hal/compiler/msl: compile and run in one call, a cache of its own, random numbers.
+ */
 #ifndef TESTS_UNIT_MSL_FIXTURE_H
 #define TESTS_UNIT_MSL_FIXTURE_H
 
-#include "hal/msl/msl.h"
+#include "hal/compiler/msl/msl.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/fault.c: faults that are none of a kernel's go where they went before there was a device.
- * Each in a process of its own, which the fault ends. */
+/* hal/drivers/cpu/fault.c: faults that are none of a kernel's go where they went before there was a
+ * device. Each in a process of its own, which the fault ends. */
 #include "tests/support/hal_fixture.h"
 
 #include <signal.h>

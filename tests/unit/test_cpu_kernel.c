@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/kernel.c, program.c and run.c through the API: kernels compute what plain C computes,
- * see the bindings and constants of their dispatch, and are refused when something is missing. */
+/* hal/drivers/cpu/kernel.c, program.c and run.c through the API: kernels compute what plain C
+ * computes, see the bindings and constants of their dispatch, and are refused when something is
+ * missing. */
 #include "tests/support/hal_fixture.h"
 
 #include "hal/driver.h"

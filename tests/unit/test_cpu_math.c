@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu: how a device's kernels round is a parameter of its URI, which its description keeps. The
- * expected values are IEEE's: with e = 2^-12, (1 + e)^2 is 1 + 2e + e^2, which rounds to 1 + 2e. */
+/* hal/drivers/cpu: how a device's kernels round is a parameter of its URI, which its description
+ * keeps. The expected values are IEEE's: with e = 2^-12, (1 + e)^2 is 1 + 2e + e^2, which rounds to
+ * 1 + 2e. */
 #include "hal/hal.h"
 
 #include <setjmp.h>

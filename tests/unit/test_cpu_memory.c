@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/memory.c through the API: sizes from one byte to more than there is, mappings, reuse of
- * slots, the account. */
+/* hal/drivers/cpu/memory.c through the API: sizes from one byte to more than there is, mappings,
+ * reuse of slots, the account. */
 #include "tests/support/hal_fixture.h"
 
 static struct hal_device *device;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/program.c, run.c: commands that no barrier orders do overlap. One kernel holds its
- * worker until a command that was recorded later has run; where the later one waits for it, it
+/* hal/drivers/cpu/program.c, run.c: commands that no barrier orders do overlap. One kernel holds
+ * its worker until a command that was recorded later has run; where the later one waits for it, it
  * gives up after a long while and says so. */
 #include "tests/support/hal_fixture.h"
 

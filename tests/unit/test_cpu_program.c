@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/program.c through the API: fills, copies and updates of any size at any alignment, in
- * the order that barriers give. */
+/* hal/drivers/cpu/program.c through the API: fills, copies and updates of any size at any
+ * alignment, in the order that barriers give. */
 #include "tests/support/hal_fixture.h"
 
 enum { BYTES = 1024 };

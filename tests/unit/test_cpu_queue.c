@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/queue.c and run.c through the API: submissions wait, run, signal and fail in the order
- * that semaphores give, from several threads, whose results a serial model predicts. */
+/* hal/drivers/cpu/queue.c and run.c through the API: submissions wait, run, signal and fail in the
+ * order that semaphores give, from several threads, whose results a serial model predicts. */
 #include "hal/driver.h"
 #include "tests/support/hal_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/cpu/semaphore.c through the API: values rise, waits for one, all and any, time limits,
- * failures. */
+/* hal/drivers/cpu/semaphore.c through the API: values rise, waits for one, all and any, time
+ * limits, failures. */
 #include "tests/support/hal_fixture.h"
 
 #include <pthread.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/msl/fission on small functions in LLVM's own notation: maps, control flow, uniformity,
- * regions, and what the whole pass answers. Results of split functions: test_msl_roads.c. */
-#include "hal/msl/fission/fission.h"
-#include "hal/msl/fission/pass.h"
-#include "hal/msl/fission/pipeline.h"
-#include "hal/msl/fission/stamps.h"
+/* hal/compiler/msl/fission on small functions in LLVM's own notation: maps, control flow,
+ * uniformity, regions, and what the whole pass answers. Results of split functions:
+ * test_msl_roads.c. */
+#include "hal/compiler/msl/fission/fission.h"
+#include "hal/compiler/msl/fission/pass.h"
+#include "hal/compiler/msl/fission/pipeline.h"
+#include "hal/compiler/msl/fission/stamps.h"
 #include "tests/unit/fission_fixture.h"
 
 #include <llvm-c/Analysis.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How kernels reach memory: what split functions ask for ahead (hal/msl/fission/prefetch.c), which
- * kernels that stream get narrow vectors (stream.c), and which loops ask for pages (pages.c). */
-#include "hal/msl/fission/ir.h"
-#include "hal/msl/fission/pages.h"
-#include "hal/msl/fission/stream.h"
+/* How kernels reach memory: what split functions ask for ahead
+ * (hal/compiler/msl/fission/prefetch.c), which kernels that stream get narrow vectors (stream.c),
+ * and which loops ask for pages (pages.c). */
+#include "hal/compiler/msl/fission/ir.h"
+#include "hal/compiler/msl/fission/pages.h"
+#include "hal/compiler/msl/fission/stream.h"
 #include "tests/unit/fission_fixture.h"
 
 #include <llvm-c/Analysis.h>

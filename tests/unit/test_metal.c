@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/metal and the loading of its module: what the conformance suite, which is the same for every
- * driver, does not ask. */
+/* hal/drivers/metal and the loading of its module: what the conformance suite, which is the same
+ * for every driver, does not ask. */
 #include "tests/support/hal_fixture.h"
 
 #include <inttypes.h>

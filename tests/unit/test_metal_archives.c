@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/metal/archive.m: what executable caches keep is used when it is whole, this user's, and for
- * this device and system, and else made again; the executable works whatever happens to the file.
- * Preparing happens in processes of their own, each with a host Metal of its own. */
+/* hal/drivers/metal/archive.m: what executable caches keep is used when it is whole, this user's,
+ * and for this device and system, and else made again; the executable works whatever happens to the
+ * file. Preparing happens in processes of their own, each with a host Metal of its own. */
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 

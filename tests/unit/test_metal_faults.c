@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/metal on a Metal that fails now and then (HOST_METAL says how): whatever fails is told, by a
- * failed call or a failed semaphore, what is not told is right, and nothing hangs. */
+/* hal/drivers/metal on a Metal that fails now and then (HOST_METAL says how): whatever fails is
+ * told, by a failed call or a failed semaphore, what is not told is right, and nothing hangs. */
 #include "tests/support/hal_fixture.h"
 
 /* So large that a buffer has memory of its own: where a heap fails, the driver tries another way.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/metal on a Metal whose command buffers fail with a code that HOST_METAL names: what the code
- * is for the HAL, and, where it says that the device is gone, that the device stays lost: all that
- * is in flight fails, everything later is refused, and what there is can be let go of. */
+/* hal/drivers/metal on a Metal whose command buffers fail with a code that HOST_METAL names: what
+ * the code is for the HAL, and, where it says that the device is gone, that the device stays lost:
+ * all that is in flight fails, everything later is refused, and what there is can be let go of. */
 #include "tests/support/hal_fixture.h"
 
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores of hal/metal between host and device, on a Metal that tells its host late, or not at
- * all (HOST_METAL says how). Two roads lead from a signal of the device to the host: a listener of
- * the event, and the completion of the command buffer that signals. With latehandlers the second
- * one ends nowhere, and with nolisteners the first one hears nothing of what the host sets where a
- * command buffer has failed. What is waited for ends in every case; with failures, it may be by
- * one. */
+/* Semaphores of hal/drivers/metal between host and device, on a Metal that tells its host late, or
+ * not at all (HOST_METAL says how). Two roads lead from a signal of the device to the host: a
+ * listener of the event, and the completion of the command buffer that signals. With latehandlers
+ * the second one ends nowhere, and with nolisteners the first one hears nothing of what the host
+ * sets where a command buffer has failed. What is waited for ends in every case; with failures, it
+ * may be by one. */
 #include "tests/support/hal_fixture.h"
 
 enum { ROUNDS = 40, THREADS = 4, DEVICES = 8 };

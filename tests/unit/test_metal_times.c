@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/metal/times.m: dispatches that a layer wants timed, on a Metal that samples its clock as
- * HOST_METAL says. What is expected follows from that: which samples there are, and how long an
+/* hal/drivers/metal/times.m: dispatches that a layer wants timed, on a Metal that samples its clock
+ * as HOST_METAL says. What is expected follows from that: which samples there are, and how long an
  * encoder takes at least. */
 #include "tests/support/fake_layer.h"
 #include "tests/support/hal_fixture.h"

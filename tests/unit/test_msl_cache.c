@@ -2,7 +2,7 @@
 /* The kernel cache: what is compiled again and what is not. A compiler that writes down each of
  * its runs stands in front of the real one. */
 #include "hal/base/log.h"
-#include "hal/msl/cache.h"
+#include "hal/compiler/msl/cache.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <dirent.h>

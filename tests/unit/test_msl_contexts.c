@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that cross barriers in loops over threads (hal/msl/fission/contexts.c), and what is done
- * once for all threads (once.c): kernels in which a value that is kept in the wrong place, or
- * computed too early, shows. All must be split; what is expected is a model in C. */
+/* Values that cross barriers in loops over threads (hal/compiler/msl/fission/contexts.c), and what
+ * is done once for all threads (once.c): kernels in which a value that is kept in the wrong place,
+ * or computed too early, shows. All must be split; what is expected is a model in C. */
 #include "tests/unit/msl_fixture.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Compiled kernels that would run code as they are loaded, or call what is not theirs, are neither
  * kept nor loaded, whatever the source looks like; and what claims to be a compiled kernel is
  * believed nothing. */
-#include "hal/msl/object.h"
+#include "hal/compiler/msl/object.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/msl/object_macho.c, on any system: it reads bytes. They are put together here by the numbers
- * of Apple's <mach-o/loader.h>. */
-#include "hal/msl/object.h"
+/* hal/compiler/msl/object_macho.c, on any system: it reads bytes. They are put together here by the
+ * numbers of Apple's <mach-o/loader.h>. */
+#include "hal/compiler/msl/object.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sources that skip the preprocessor are those that it would not change: clang's own is asked. */
-#include "hal/msl/lex.h"
-#include "hal/msl/plain.h"
-#include "hal/msl/text.h"
+#include "hal/compiler/msl/lex.h"
+#include "hal/compiler/msl/plain.h"
+#include "hal/compiler/msl/text.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <setjmp.h>
@@ -245,7 +245,8 @@ static void expect_the_same(const struct msl_text *text, const struct msl_text *
 static void clang_changes_nothing(void **state)
 {
     (void)state;
-    static const char macros[] = "#include \"" SOURCE_FOLDER "/hal/msl/include/msl/macros.h\"\n";
+    static const char macros[] =
+        "#include \"" SOURCE_FOLDER "/hal/compiler/msl/include/msl/macros.h\"\n";
     struct msl_text text = {0}, preprocessed = {0};
     char path[1024];
     write_file("metal_stdlib", macros, path, sizeof path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/msl/process.c: output, exit codes, limits, and that nothing of a killed program runs on. */
-#include "hal/msl/process.h"
+/* hal/compiler/msl/process.c: output, exit codes, limits, and that nothing of a killed program runs
+ * on. */
+#include "hal/compiler/msl/process.h"
 
 #include "hal/base/os.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/msl/fission against fibers and against a model in C: generated kernels with barriers, simd
- * operations, uniform and divergent control flow, private arrays, early returns. All values are
- * 32-bit integers, so that every road must give the same bits. */
+/* hal/compiler/msl/fission against fibers and against a model in C: generated kernels with
+ * barriers, simd operations, uniform and divergent control flow, private arrays, early returns. All
+ * values are 32-bit integers, so that every road must give the same bits. */
 #include "tests/unit/msl_fixture.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole kernels against plain C: the loops and the fibers of hal/msl/run.c. */
+/* Whole kernels against plain C: the loops and the fibers of hal/compiler/msl/run.c. */
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers of hal/msl/run.c have and share: ranges of groups, threadgroup memory, stacks, and
- * atomics of several at once. */
+/* What workers of hal/compiler/msl/run.c have and share: ranges of groups, threadgroup memory,
+ * stacks, and atomics of several at once. */
 #include "tests/unit/msl_fixture.h"
 
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /* The walls around hal-spirv-cc: what they let through, what they do not, and that it is inside
  * them before it reads a module. */
 #include "hal/base/os.h"
-#include "hal/spirv/confine.h"
+#include "hal/compiler/spirv/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/spirv and its road in the CPU driver: where a SPIR-V kernel's data come from, against plain
- * C. The kernels: spirv/memory.comp. */
+/* hal/compiler/spirv and its road in the CPU driver: where a SPIR-V kernel's data come from,
+ * against plain C. The kernels: spirv/memory.comp. */
 #include "tests/unit/spirv/memory.comp.h"
 #include "tests/unit/spirv/nameless.spvasm.h"
 #include "tests/unit/spirv/two_entries.spvasm.h"

@@ -1,0 +1,20 @@
+# Writes headers.inc: C arrays of the headers, and a digest of our own sources, for what they make
+# of a kernel changes with them (cmake -DHEADERS=a.h;b.h -DSOURCES=a.c;b.c -DOUTPUT=... -P).
+set(arrays "/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated: the headers of hal/compiler/msl/include. */\n")
+set(table "static const struct header headers[] = {\n")
+set(number 0)
+foreach(header IN LISTS HEADERS)
+    get_filename_component(name ${header} NAME)
+    file(READ ${header} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(APPEND arrays "static const unsigned char header_${number}[] = {${bytes}};\n")
+    string(APPEND table "    {\"${name}\", header_${number}, sizeof header_${number}},\n")
+    math(EXPR number "${number} + 1")
+endforeach()
+foreach(source IN LISTS SOURCES)
+    file(SHA256 ${source} digest)
+    string(APPEND digests ${digest})
+endforeach()
+string(SHA256 digest "${digests}")
+file(WRITE ${OUTPUT}
+    "${arrays}${table}};\nstatic const char translator_digest[] = \"${digest}\";\n")

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LLVM's own passes, in the order that splitting needs them, and code generation. */
+#ifndef HAL_MSL_FISSION_PIPELINE_H
+#define HAL_MSL_FISSION_PIPELINE_H
+
+#include "hal/compiler/msl/fission/fission.h"
+
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Types.h>
+
+/* For the processor that this runs on. The caller disposes of it. */
+enum hal_status msl_pipeline_machine(LLVMTargetMachineRef *out_machine) HAL_CHECKED;
+
+/* Every function becomes a part of those that call it, but the thread functions and those whose
+ * names start with "__msl_". */
+enum hal_status msl_pipeline_inline(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                    const struct msl_fission_kernel *kernels,
+                                    size_t kernel_count) HAL_CHECKED;
+/* Registers instead of memory, loops in LLVM's simple form. */
+enum hal_status msl_pipeline_simplify(LLVMModuleRef module,
+                                      LLVMTargetMachineRef machine) HAL_CHECKED;
+/* Short loops unrolled, but where their metadata say otherwise. */
+enum hal_status msl_pipeline_unroll(LLVMModuleRef module, LLVMTargetMachineRef machine) HAL_CHECKED;
+enum hal_status msl_pipeline_clean(LLVMModuleRef module, LLVMTargetMachineRef machine) HAL_CHECKED;
+/* Between the two stages of a split. */
+enum hal_status msl_pipeline_promote(LLVMModuleRef module,
+                                     LLVMTargetMachineRef machine) HAL_CHECKED;
+/* After it: thread loops become vector code first, before -O3 finds other loops to prefer. */
+enum hal_status msl_pipeline_optimise(LLVMModuleRef module,
+                                      LLVMTargetMachineRef machine) HAL_CHECKED;
+/* For kernels that are checked, which are slow anyway: what takes little time. */
+enum hal_status msl_pipeline_optimise_little(LLVMModuleRef module,
+                                             LLVMTargetMachineRef machine) HAL_CHECKED;
+
+/* For kernels that are not split: what clang would do, and nothing. */
+enum hal_status msl_pipeline_optimise_as_clang(LLVMModuleRef module,
+                                               LLVMTargetMachineRef machine) HAL_CHECKED;
+enum hal_status msl_pipeline_keep(LLVMModuleRef module, LLVMTargetMachineRef machine) HAL_CHECKED;
+
+enum hal_status msl_pipeline_write_object(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                          const char *path) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions that meet those of other ranks. They come on a thread of the device's own that may
+ * block, since whoever comes last moves everybody's data; none of these threads waits for a rank.
+ */
+#include "hal/base/mem.h"
+#include "hal/drivers/cpu/cpu.h"
+
+static struct cpu_collective *of_call(struct cpu_host_call *call)
+{
+    return (struct cpu_collective *)(void *)((uint8_t *)call -
+                                             offsetof(struct cpu_collective, call));
+}
+
+static struct cpu_collective *of_arrival(struct hal_arrival *arrival)
+{
+    return (struct cpu_collective *)(void *)((uint8_t *)arrival -
+                                             offsetof(struct cpu_collective, arrival));
+}
+
+static void ended(struct hal_arrival *arrival, enum hal_status status, const char *message,
+                  int64_t begin_ns, int64_t end_ns)
+{
+    struct cpu_collective *collective = of_arrival(arrival);
+    const struct cpu_moved moved = {arrival->arrived_ns, begin_ns,
+                                    end_ns ? end_ns : hal_clock_ns()};
+    collective->done(collective, status, message, &moved);
+}
+
+/* No thread could be started. */
+static void not_started(struct cpu_host_call *call, enum hal_status status)
+{
+    static const struct cpu_moved moved = {0};
+    struct cpu_collective *collective = of_call(call);
+    char message[HAL_MESSAGE_BYTES];
+    memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    hal_meeting_fail(&collective->work, status, message);
+    collective->done(collective, status, message, &moved);
+}
+
+/* On a thread of the device, which is there until it has returned. The arrival may be over, and the
+ * submission gone, when the call returns; a device that was lost before it has not seen it. */
+static void come(struct cpu_host_call *call)
+{
+    static const struct cpu_moved moved = {0};
+    struct cpu_collective *collective = of_call(call);
+    struct cpu_device *device = collective->device;
+    if (collective->failure != HAL_OK) {
+        hal_meeting_fail(&collective->work, collective->failure, collective->failure_message);
+        collective->done(collective, collective->failure, collective->failure_message, &moved);
+        return;
+    }
+    hal_meeting_arrive(&collective->arrival);
+    if (atomic_load_explicit(&device->lost, memory_order_acquire))
+        hal_meetings_lose(device, HAL_DEVICE_LOST, device->lost_message);
+}
+
+void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
+                         const struct hal_collective_work *work)
+{
+    collective->work = *work;
+    collective->device = device;
+    collective->call = (struct cpu_host_call){.take = come, .done = not_started};
+    collective->arrival =
+        (struct hal_arrival){.work = &collective->work, .owner = device, .done = ended};
+    if (work->send)
+        collective->arrival.sent = to_cpu_buffer(work->send)->device_view + work->send_offset;
+    if (work->receive)
+        collective->arrival.received =
+            to_cpu_buffer(work->receive)->device_view + work->receive_offset;
+}
+
+static struct hal_object *object_of(struct hal_buffer *buffer)
+{
+    return buffer ? &buffer->object : NULL;
+}
+
+void cpu_collective_retain(struct cpu_collective *collective)
+{
+    hal_object_retain(object_of(collective->work.send));
+    hal_object_retain(object_of(collective->work.receive));
+    hal_object_retain(&collective->work.channel->object);
+}
+
+void cpu_collective_release(struct cpu_collective *collective)
+{
+    hal_object_release(object_of(collective->work.send));
+    hal_object_release(object_of(collective->work.receive));
+    hal_object_release(&collective->work.channel->object);
+}
+
+void cpu_collective_start(struct cpu_collective *collective, enum hal_status failure,
+                          const char *message)
+{
+    collective->failure = failure;
+    collective->failure_message = message;
+    cpu_host_start(collective->device->host, &collective->call);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the CPU driver share.
+ *
+ *   device.c     the table, opening, queries
+ *   memory.c     buffers: two mappings of one memory object
+ *   kernel.c     executables, through hal/compiler/msl
+ *   spirv.c      those in SPIR-V, through hal/compiler/spirv
+ *   op.c         what an operation of a program does, and takes
+ *   program.c    a sealed command buffer as lanes of phases of tiles
+ *   fault.c      kernels that fault
+ *   phase.c      a run of programs: which phases are ready
+ *   run.c        the workers: which tile runs where
+ *   semaphore.c  timeline values and who waits for them
+ *   host.c       host calls of submissions, on threads that may block
+ *   collective.c submissions that meet those of other ranks
+ *   target.c     what the processor has
+ *   queue.c      submissions, from the call to their signals
+ *   inject.c     failures on demand, and lost devices
+ *
+ * Lock order: timeline lock and pool lock are leaves, never held together, and never while calling
+ * out. */
+#ifndef HAL_CPU_CPU_H
+#define HAL_CPU_CPU_H
+
+#include "hal/base/line.h"
+#include "hal/compiler/msl/msl.h"
+#include "hal/compiler/spirv/spirv.h"
+#include "hal/driver.h"
+
+enum { CPU_MAX_WORKERS = 1024 };
+
+/* ---- Memory (memory.c) -------------------------------------------------------------------- */
+
+struct cpu_slab;
+
+/* Small buffers share memory objects: by power of two, slots with a bit each. */
+enum { CPU_SMALLEST_SLOT_SHIFT = 8, CPU_LARGEST_SLOT_SHIFT = 17 };
+enum { CPU_SLOT_CLASSES = CPU_LARGEST_SLOT_SHIFT - CPU_SMALLEST_SLOT_SHIFT + 1 };
+
+struct cpu_heap {
+    pthread_mutex_t lock;
+    struct cpu_slab *open[CPU_SLOT_CLASSES]; /* slabs with a free slot */
+    uint64_t used_bytes, limit_bytes;
+};
+
+struct cpu_buffer {
+    struct hal_buffer base;
+    uint8_t *device_view;  /* what kernels and transfers use */
+    uint8_t *host_view;    /* what the application sees */
+    struct cpu_slab *slab; /* NULL: a memory object of its own */
+    uint32_t slot;
+};
+
+void cpu_heap_init(struct cpu_heap *heap, uint64_t limit_bytes);
+void cpu_heap_finish(struct cpu_heap *heap);
+uint64_t cpu_heap_used_bytes(struct cpu_heap *heap);
+enum hal_status cpu_buffer_create(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status cpu_buffer_create_apart(struct hal_driver_device *self,
+                                        const struct hal_buffer_desc *desc,
+                                        struct hal_buffer **out);
+enum hal_status cpu_buffer_import(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, void *pointer,
+                                  struct hal_buffer **out);
+void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer);
+enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+                               struct hal_mapping *out);
+
+/* ---- Executables (kernel.c, spirv.c) ------------------------------------------------------- */
+
+/* Which binding a kernel's buffer is. */
+struct cpu_place {
+    uint8_t set, binding;
+};
+
+struct cpu_entry {
+    const struct msl_function *function;
+    const struct msl_function_info *info;
+    uint32_t group_size[3];
+    uint32_t constant_bytes, constants_slot;
+    uint32_t group_argument_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
+    const struct hal_pipeline_layout *layout; /* NULL: bindings of set 0 are buffer slots */
+    struct hal_entry_binding *bindings;
+    uint32_t binding_count;
+    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    struct cpu_place places[HAL_MAX_BINDINGS]; /* by [[buffer(i)]] */
+    _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
+};
+
+struct cpu_executable {
+    struct hal_executable base;
+    struct msl_library *library;
+    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: MSL */
+    struct hal_constant_info *constants; /* for reflection, as are each entry's bindings */
+    size_t constant_count;
+    enum msl_math math;
+    size_t entry_count;
+    struct cpu_entry entries[];
+};
+
+enum hal_status cpu_executable_compile(struct hal_driver_device *self,
+                                       const struct hal_executable_desc *desc) HAL_CHECKED;
+enum hal_status cpu_executable_create(struct hal_driver_device *self,
+                                      const struct hal_executable_desc *desc,
+                                      struct hal_executable **out);
+void cpu_executable_destroy(struct cpu_executable *executable);
+enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
+                                       struct hal_executable *executable,
+                                       struct hal_executable_info *out_info);
+enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_executable *executable,
+                                  uint32_t entry, struct hal_entry_info *out_info);
+
+enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                               size_t bytes);
+enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *directory,
+                                  uint64_t *out_bytes, uint64_t *out_entries);
+
+/* What the driver runs, the best first; returns how many. */
+uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
+
+enum hal_status cpu_spirv_translate(const struct hal_executable_desc *desc,
+                                    const struct hal_executable_variant *variant,
+                                    struct spirv_translation **out_translation) HAL_CHECKED;
+struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *constant,
+                                            bool is_given);
+/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
+                                const struct spirv_entry *where,
+                                struct cpu_entry *entry) HAL_CHECKED;
+
+/* ---- Programs (program.c) ----------------------------------------------------------------- */
+
+/* Commands of one stage are a lane. A barrier only adds to what later commands of a stage wait for,
+ * so that a lane's commands become ready in the order of recording. */
+enum cpu_lane { CPU_TRANSFERS, CPU_DISPATCHES, CPU_LANES };
+
+/* One command, cut into tiles that may run at the same time and in any order. */
+enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_DISPATCH_INDIRECT, CPU_OP_COPY, CPU_OP_FILL };
+
+struct cpu_op {
+    enum cpu_op_kind kind;
+    uint64_t first_tile; /* counted from the phase's first */
+    uint64_t units;      /* workgroups or bytes; of an indirect dispatch: tiles */
+    uint64_t units_per_tile;
+    union {
+        struct {
+            const struct msl_function *function;
+            struct msl_launch launch;
+            _Atomic uint32_t *group_cost; /* the entry's */
+            uint32_t number;              /* of the program's dispatches, these and those */
+            uint32_t indirect;            /* of its indirect ones */
+        } dispatch;
+        struct {
+            uint8_t *target;
+            const uint8_t *source;
+        } copy;
+        struct {
+            uint8_t *target;
+            uint32_t pattern;
+        } fill;
+    };
+};
+
+/* Commands of a lane that nothing orders; at least one tile. They may begin when the first
+ * needs[i] phases of each lane i have ended. */
+struct cpu_phase {
+    const struct cpu_op *ops;
+    size_t op_count;
+    uint64_t tile_count;
+    size_t needs[CPU_LANES];
+    size_t first_indirect, indirect_count;
+};
+
+struct cpu_lane_program {
+    struct cpu_op *ops;
+    size_t op_count, op_capacity;
+    struct cpu_phase *phases;
+    size_t phase_count, phase_capacity;
+};
+
+/* Workgroup counts, as a run read them when the dispatch became ready. */
+struct cpu_counts {
+    uint32_t groups[3];
+};
+
+struct cpu_indirect {
+    const uint8_t *counts; /* where they are read from */
+    const struct hal_entry_point *entry;
+    uint32_t dispatch_number;
+};
+
+struct cpu_program {
+    const struct hal_command_buffer *commands;
+    struct cpu_lane_program lanes[CPU_LANES];
+    struct cpu_indirect *indirects;
+    size_t indirect_count, indirect_capacity;
+    struct cpu_block *blocks; /* buffer tables and constants */
+    uint32_t dispatch_count;  /* indirect ones, too */
+    uint64_t transfer_bytes;
+};
+
+enum hal_status cpu_program_create(const struct hal_command_buffer *commands, uint32_t workers,
+                                   struct cpu_program **out_program) HAL_CHECKED;
+void cpu_program_destroy(struct cpu_program *program);
+
+/* ---- Operations (op.c) -------------------------------------------------------------------- */
+
+/* Reads the counts of an indirect dispatch from its buffer. HAL_INVALID: they are over a limit. */
+enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,
+                                  struct cpu_counts *out_counts) HAL_CHECKED;
+
+/* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker; `counts` are those
+ * of the program's indirect dispatches. HAL_FAILED: a kernel faulted, the message names it.
+ * HAL_INVALID: it left its bounds, which are checked. */
+enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
+                           struct msl_worker *worker, uint64_t first, uint64_t last) HAL_CHECKED;
+
+/* What a tile of the op will take, roughly; 0: not known. `tiles` of it, and of what followed,
+ * took that long. */
+uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts);
+void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
+                     int64_t ns);
+
+/* ---- Faults (fault.c) --------------------------------------------------------------------- */
+
+/* Whether a kernel's fault fails its submission, and not the process. */
+bool cpu_faults_caught(void);
+
+/* Before the first kernel runs; and around the life of a thread that runs kernels. */
+void cpu_faults_watch(void);
+void *cpu_faults_enter_thread(void);
+void cpu_faults_leave_thread(void *entered);
+
+/* msl_function_run. HAL_FAILED: the kernel faulted; the message names it. */
+enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_worker *worker,
+                               const struct msl_launch *launch, uint64_t first,
+                               uint64_t last) HAL_CHECKED;
+
+/* ---- Runs (phase.c) ----------------------------------------------------------------------- */
+
+/* When a dispatch ran: its first tile began, its last one ended. 0: no tile did. */
+struct cpu_time {
+    _Atomic int64_t begin_ns, end_ns;
+};
+
+/* A phase of a run. Workers claim its tiles from `unclaimed`. */
+struct cpu_step {
+    const struct cpu_phase *phase;
+    const struct cpu_counts *counts; /* of the program's indirect dispatches */
+    struct cpu_time *times;          /* of the program's dispatches; NULL: nobody asked */
+    _Atomic uint64_t unclaimed, unfinished;
+};
+
+/* The phases of a lane, of all programs one after the other. Who advances the run, one thread at a
+ * time, writes what is not atomic. */
+struct cpu_run_lane {
+    struct cpu_step *steps;
+    _Atomic size_t ready;      /* steps that may run; those behind it are not filled in yet */
+    _Atomic size_t cursor;     /* steps before it have no tile left to claim */
+    size_t finished;           /* so many have ended */
+    size_t program, phase;     /* the next one to become ready */
+    size_t bases[CPU_LANES];   /* steps of the programs before, by lane */
+    struct cpu_counts *counts; /* of the program, as are the times */
+    struct cpu_time *times;
+};
+
+/* Programs that run one after the other, shared by the workers. The owner fills programs, done,
+ * free and is_timed and zeroes the rest. */
+struct cpu_run {
+    struct cpu_program *const *programs;
+    size_t program_count;
+    bool is_timed;                     /* dispatches one by one */
+    void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
+    void (*free)(struct cpu_run *run); /* no worker refers to it any more */
+    int64_t begin_ns, end_ns, busy_ns;
+    enum hal_status status; /* why it was cut short */
+    char *message;
+    _Atomic bool failed; /* tiles do nothing any more */
+
+    struct cpu_run_lane lanes[CPU_LANES];
+    void *memory;              /* of the lanes' steps, counts and times */
+    struct cpu_time *times;    /* of all dispatches; NULL: nobody asked */
+    _Atomic uint32_t advances; /* asked for and not done yet: the first to ask does them all */
+    bool over;                 /* who advances: everything has ended */
+
+    struct cpu_run *next, *previous; /* pool lock: the runs that have begun */
+    uint32_t inside;                 /* pool lock: workers that take tiles */
+    int64_t busy_since_ns;           /* pool lock */
+    bool ended;                      /* pool lock */
+    _Atomic uint32_t references;
+};
+
+/* Room for the run's steps; cpu_run_finish frees it. Not needed by cpu_run_here. */
+enum hal_status cpu_run_prepare(struct cpu_run *run) HAL_CHECKED;
+void cpu_run_finish(struct cpu_run *run);
+
+/* A tile of the step's op ran then. From any worker. */
+void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t begin_ns,
+                  int64_t end_ns);
+
+/* When it is over: the times of dispatches that ran, to be freed with free(); NULL: none, or no
+ * memory. */
+struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count);
+
+/* Tiles that nobody has claimed do nothing; the run's status stays as it is. From any thread,
+ * while the run is in flight. */
+void cpu_run_cancel(struct cpu_run *run);
+
+/* The same, with the status and this thread's message; of several failures, the first counts. */
+void cpu_run_fail(struct cpu_run *run, enum hal_status status);
+
+/* It begins, or a phase has ended: those become ready that waited for it. Threads that come
+ * meanwhile leave it to the one that is at it. True, for one thread, when everything has ended. */
+bool cpu_run_advance(struct cpu_run *run);
+
+/* ---- Workers (run.c) ---------------------------------------------------------------------- */
+
+struct cpu_pool;
+
+enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
+void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
+void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
+
+/* Transfers alone, on the calling thread; calls `done` but not `free`. */
+void cpu_run_here(struct cpu_run *run);
+
+/* Drops the owner's reference. */
+void cpu_run_release(struct cpu_run *run);
+
+/* ---- Semaphores (semaphore.c) ------------------------------------------------------------- */
+
+struct cpu_device;
+struct cpu_submission;
+
+/* Somebody who waits for semaphore values: a submission, or a thread of the application. All of
+ * it under the timeline lock, but `word`. */
+struct cpu_waiter {
+    struct cpu_submission *submission;  /* NULL: a thread, which sleeps on `word` */
+    _Atomic uint32_t word;              /* 1: look again */
+    size_t missing;                     /* values to be reached before it is woken */
+    struct cpu_waiter *next, *previous; /* the device's waiting threads */
+};
+
+struct cpu_wait {
+    struct cpu_semaphore *semaphore; /* NULL: not in the list (any more) */
+    uint64_t value;
+    struct cpu_waiter *waiter;
+    struct cpu_wait *next, *previous;
+};
+
+struct cpu_semaphore {
+    struct hal_semaphore base;
+    struct cpu_wait *first, *last; /* timeline lock; by rising value */
+};
+
+/* Semaphores, waiters and the submissions in flight of all CPU devices: so that a semaphore of one
+ * may be used on another. */
+extern pthread_mutex_t cpu_timeline_lock;
+
+/* Before the first use; keeps the lock whole across forks. */
+void cpu_timeline_init(void);
+
+/* What a change of semaphores under the lock leaves to be done without it. */
+enum { CPU_MAX_WAKES = 16 };
+struct cpu_wakes {
+    struct hal_line ready; /* submissions whose waits are over, well or not */
+    _Atomic uint32_t *words[CPU_MAX_WAKES];
+    size_t word_count;
+};
+
+/* Under the timeline lock. Raising to a value that is not above the present one fails the
+ * semaphore. */
+void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
+                                struct cpu_wakes *wakes);
+void cpu_semaphore_fail_locked(struct cpu_semaphore *semaphore, enum hal_status status,
+                               const char *message, struct cpu_wakes *wakes);
+void cpu_wait_link_locked(struct cpu_wait *wait);
+void cpu_wait_unlink_locked(struct cpu_wait *wait);
+void cpu_wake_threads(const struct cpu_wakes *wakes);
+
+enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char *label,
+                                     uint64_t initial_value, struct hal_semaphore **out);
+void cpu_semaphore_destroy(struct cpu_semaphore *semaphore);
+enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
+                                    uint64_t *out_value);
+enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
+                                     uint64_t value);
+void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
+                        enum hal_status status, const char *message);
+enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                    const struct hal_semaphore_value *values, size_t count,
+                                    int64_t timeout_ns);
+void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
+
+/* ---- Host calls (host.c) ------------------------------------------------------------------ */
+
+struct cpu_host;
+
+struct cpu_host_call {
+    struct hal_link coming;
+    struct hal_host_call host;
+    void *data;
+    uint64_t bytes;
+    int64_t begin_ns, end_ns;
+    /* On the thread that ran it, with hal_message() of a failure; the last use of the call. */
+    void (*done)(struct cpu_host_call *call, enum hal_status status);
+    /* In place of `host` and `done`, unless no thread can be started; it may free the call. */
+    void (*take)(struct cpu_host_call *call);
+};
+
+enum hal_status cpu_host_create(struct cpu_host **out_host) HAL_CHECKED;
+void cpu_host_destroy(struct cpu_host *host); /* nothing runs */
+void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call);
+
+/* ---- Collectives (collective.c) ----------------------------------------------------------- */
+
+/* When a rank came, and when the data of all were moved; 0: they were not. */
+struct cpu_moved {
+    int64_t arrived_ns, begin_ns, end_ns;
+};
+
+/* Part of a submission. */
+struct cpu_collective {
+    struct hal_collective_work work;
+    struct cpu_device *device; /* NULL: the submission is none */
+    struct hal_arrival arrival;
+    struct cpu_host_call call;
+    enum hal_status failure; /* of the submission, before it came */
+    const char *failure_message;
+    /* On any thread; the last use of the collective. */
+    void (*done)(struct cpu_collective *collective, enum hal_status status, const char *message,
+                 const struct cpu_moved *moved);
+};
+
+/* Prepares a zeroed struct with `done`. */
+void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
+                         const struct hal_collective_work *work);
+void cpu_collective_retain(struct cpu_collective *collective);
+void cpu_collective_release(struct cpu_collective *collective);
+
+/* The submission's waits are met, or it has failed. */
+void cpu_collective_start(struct cpu_collective *collective, enum hal_status failure,
+                          const char *message);
+
+/* ---- Submissions (queue.c) ---------------------------------------------------------------- */
+
+enum hal_status cpu_queue_submit(struct hal_driver_device *self,
+                                 const struct hal_submission *source);
+enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
+
+/* Wakes the threads, then starts or retires the ready submissions and what becomes ready by
+ * that. */
+void cpu_queue_go_on(struct cpu_wakes *wakes);
+
+/* Its waits are over because one semaphore failed; under the timeline lock. */
+void cpu_submission_fail_locked(struct cpu_submission *submission,
+                                const struct cpu_semaphore *semaphore);
+void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
+
+/* All in flight on the lost device: those that wait are ready to fail, those that run are cut
+ * short. */
+void cpu_flight_lost_locked(struct cpu_device *device, struct cpu_wakes *wakes);
+
+/* ---- Failures on demand (inject.c) --------------------------------------------------------- */
+
+/* Those of a kind that fail, counted from 1; 0: none. */
+struct cpu_failures {
+    uint32_t first, last;
+    _Atomic uint32_t count; /* so many came by */
+};
+
+struct cpu_injection {
+    struct cpu_failures buffers;     /* creations that find no memory */
+    struct cpu_failures submissions; /* at whose beginning the device is lost */
+};
+
+/* Reads "memory:N", "memory:N-M", "lost:N", or several with commas between them. */
+enum hal_status cpu_injection_read(const char *value,
+                                   struct cpu_injection *out_injection) HAL_CHECKED;
+
+/* A buffer is to be created. HAL_NO_MEMORY: not this one. */
+enum hal_status cpu_injection_buffer(struct cpu_injection *injection) HAL_CHECKED;
+
+/* A submission is to begin; true: the device is to be lost. */
+bool cpu_injection_submission(struct cpu_injection *injection);
+
+/* HAL_DEVICE_LOST, with the cause. */
+enum hal_status cpu_device_check(const struct cpu_device *device) HAL_CHECKED;
+
+/* Without the timeline lock. What it makes ready is in `wakes`. */
+void cpu_device_lose(struct cpu_device *device, const char *message, struct cpu_wakes *wakes);
+
+/* ---- Target (target.c) -------------------------------------------------------------------- */
+
+/* Fills architecture and features. */
+void cpu_describe_target(struct hal_device_info *out_info);
+
+/* ---- Device (device.c) -------------------------------------------------------------------- */
+
+struct cpu_device {
+    struct hal_driver_device base;
+    struct cpu_heap heap;
+    struct cpu_pool *pool;
+    struct cpu_host *host;
+    uint32_t worker_count, queue_count;
+    enum msl_math math; /* of the kernels that it compiles */
+    uint64_t memory_total_bytes;
+    struct cpu_injection injection;
+    _Atomic bool lost;      /* set under the timeline lock, never taken back */
+    char lost_message[256]; /* written before `lost` is set */
+
+    /* Under the timeline lock: */
+    pthread_cond_t retired;
+    bool interrupted;
+    uint32_t idle_waiters;
+    struct cpu_waiter *first_thread; /* threads that wait for semaphores */
+    struct cpu_submission *first_in_flight, *last_in_flight;
+    uint64_t next_sequence;
+};
+
+/* Tells the processor that the thread polls. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static inline struct cpu_device *to_cpu_device(struct hal_driver_device *device)
+{
+    return (struct cpu_device *)device;
+}
+
+static inline struct cpu_buffer *to_cpu_buffer(struct hal_buffer *buffer)
+{
+    return (struct cpu_buffer *)buffer;
+}
+
+static inline struct cpu_executable *to_cpu_executable(struct hal_executable *executable)
+{
+    return (struct cpu_executable *)executable;
+}
+
+static inline struct cpu_semaphore *to_cpu_semaphore(struct hal_semaphore *semaphore)
+{
+    return (struct cpu_semaphore *)semaphore;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks: how the device tells that a submission has run. Each is a shared event that the last
+ * command buffer of the submission signals: work behind it waits for that on the device, and a
+ * listener tells the host.
+ *
+ * Two roads lead to the host, and whichever is first counts: the listener, and the completion of
+ * the command buffer that signals. The second one is slower, but also there when that command
+ * buffer fails: then the host sets the event in the device's place, and Metal need not call
+ * listeners for what the host sets.
+ *
+ * The other road may come when the submission and its device are gone. So neither holds a pointer:
+ * they know the submission by a number that no other one ever gets. */
+#include "hal/base/mem.h"
+#import "hal/drivers/metal/queue.h"
+
+/* ---- Who is waited for ---------------------------------------------------------------------- */
+
+static void watch_locked(struct metal_submission *submission)
+{
+    submission->watch = ++metal_shared.last_watch;
+    submission->unresolved++;
+    submission->next_watched = NULL;
+    submission->previous_watched = metal_shared.last_watched;
+    if (metal_shared.last_watched)
+        metal_shared.last_watched->next_watched = submission;
+    else
+        metal_shared.first_watched = submission;
+    metal_shared.last_watched = submission;
+}
+
+/* The submission, which is not waited for any more; NULL: the other road was first. Most end in
+ * the order in which they began, so that the first ones are looked at first. Numbers ascend: one
+ * that is gone is not looked for behind its place. */
+static struct metal_submission *unwatch_locked(uint64_t watch)
+{
+    struct metal_submission *submission = metal_shared.first_watched;
+    while (submission && submission->watch < watch)
+        submission = submission->next_watched;
+    if (!submission || submission->watch != watch)
+        return NULL;
+    if (submission->previous_watched)
+        submission->previous_watched->next_watched = submission->next_watched;
+    else
+        metal_shared.first_watched = submission->next_watched;
+    if (submission->next_watched)
+        submission->next_watched->previous_watched = submission->previous_watched;
+    else
+        metal_shared.last_watched = submission->previous_watched;
+    return submission;
+}
+
+/* ---- Both roads ----------------------------------------------------------------------------- */
+
+static void heard(uint64_t watch)
+{
+    pthread_mutex_lock(&metal_shared.lock);
+    struct metal_submission *submission = unwatch_locked(watch);
+    if (submission)
+        metal_submission_resolve_locked(submission);
+    metal_queue_unlock();
+}
+
+/* A command buffer that has failed and has signalled none the less has done all that it had to do.
+ * One that has not is what others wait for, on the device: the host sets the event before the
+ * submission ends, for then the mark has its next user. */
+static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
+                      id<MTLCommandBuffer> part)
+{
+    pthread_mutex_lock(&metal_shared.lock);
+    struct metal_submission *submission = unwatch_locked(watch);
+    pthread_mutex_unlock(&metal_shared.lock);
+    if (!submission)
+        return;
+    const bool signalled = event.signaledValue >= value;
+    enum hal_status status = HAL_OK;
+    if (!signalled) {
+        status = metal_part_judge(submission, METAL_PART_SIGNAL, 0, part);
+        event.signaledValue = value;
+    }
+    pthread_mutex_lock(&metal_shared.lock);
+    if (status != HAL_OK)
+        metal_submission_fail_locked(submission, status, hal_message());
+    metal_device_judge_locked(submission->device, status, hal_message());
+    metal_submission_resolve_locked(submission);
+    metal_queue_unlock();
+}
+
+/* ---- Marks ---------------------------------------------------------------------------------- */
+
+static struct metal_mark *make_mark(struct metal_device *device)
+{
+    struct metal_mark *mark = hal_alloc(1, sizeof *mark);
+    id<MTLSharedEvent> event = mark ? [device->device newSharedEvent] : nil;
+    if (!event) {
+        free(mark);
+        return NULL;
+    }
+    event.label = @"submission";
+    mark->event = event;
+    mark->next_made = device->marks;
+    device->marks = mark;
+    return mark;
+}
+
+static struct metal_mark *take_mark(struct metal_device *device)
+{
+    pthread_mutex_lock(&metal_shared.lock);
+    struct metal_mark *mark = device->free_marks;
+    if (mark)
+        device->free_marks = mark->next;
+    pthread_mutex_unlock(&metal_shared.lock);
+    if (!mark)
+        mark = make_mark(device);
+    if (mark)
+        mark->value++;
+    return mark;
+}
+
+bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer> part)
+{
+    struct metal_device *device = submission->device;
+    struct metal_mark *mark = take_mark(device);
+    if (!mark)
+        return false;
+    pthread_mutex_lock(&metal_shared.lock);
+    submission->mark = mark;
+    watch_locked(submission);
+    const uint64_t watch = submission->watch;
+    pthread_mutex_unlock(&metal_shared.lock);
+    id<MTLSharedEvent> event = mark->event; /* the block's own, when the device is gone */
+    const uint64_t value = mark->value;
+    [part encodeSignalEvent:event value:value];
+    [part addCompletedHandler:^(id<MTLCommandBuffer> done) {
+      @autoreleasepool {
+          completed(watch, event, value, done);
+      }
+    }];
+    [event notifyListener:device->listener
+                  atValue:value
+                    block:^(id<MTLSharedEvent> sender, uint64_t reached) {
+                      (void)sender, (void)reached;
+                      @autoreleasepool {
+                          heard(watch);
+                      }
+                    }];
+    [part commit];
+    return true;
+}
+
+bool metal_marks_start(struct metal_device *device)
+{
+    dispatch_queue_t queue = dispatch_queue_create("hal-metal-marks", DISPATCH_QUEUE_SERIAL);
+    if (!queue)
+        return false;
+    device->listener = [[MTLSharedEventListener alloc] initWithDispatchQueue:queue];
+    dispatch_release(queue);
+    return device->listener != nil;
+}
+
+void metal_marks_stop(struct metal_device *device)
+{
+    while (device->marks) {
+        struct metal_mark *next = device->marks->next_made;
+        [device->marks->event release];
+        free(device->marks);
+        device->marks = next;
+    }
+    [device->listener release];
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the Metal driver share.
+ *
+ *   device.m     the table, opening, queries
+ *   memory.m     buffers: storage modes, heaps, managed memory
+ *   library.m    executables: variants, libraries
+ *   pipeline.m   their functions and pipelines
+ *   archive.m    what executable caches keep of them (archive.h)
+ *   spirv.m      those in SPIR-V, through hal/compiler/spirv
+ *   reflect.m    what executables tell about themselves
+ *   builtin.m    our own kernels, for what blit commands cannot do
+ *   gputrace.m   captures by Metal itself
+ *
+ * program.h, what command buffers become:
+ *   program.m    a sealed command buffer as operations with everything resolved: transfers, and all
+ *   launch.m     its dispatches, direct and indirect
+ *   sets.m       descriptor sets as argument buffers
+ *   encode.m     operations into encoders of a Metal command buffer
+ *   times.m      when each dispatch ran
+ *
+ * queue.h, what submissions become:
+ *   semaphore.m  timeline values and who waits for them
+ *   queue.m      submissions: readiness and retiring
+ *   commit.m     submissions as command buffers of Metal, and their completion
+ *   mark.m       how the device tells that a submission has run
+ *   errors.m     what Metal's errors mean, and devices that are lost
+ *   host.m       host calls of submissions
+ *
+ * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
+ * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
+ * from C that creates Metal objects runs in an autorelease pool of its own.
+ *
+ * Lock order: a managed buffer's lock of readers, then one of: shared lock, heap lock, lock of
+ * times, lock of the list of systems. Those are leaves, never held together, and never while
+ * calling the application or the core, but for the core's arithmetic on timelines
+ * (hal_timeline_...) and its threads, under the shared lock. */
+#ifndef HAL_METAL_METAL_H
+#define HAL_METAL_METAL_H
+
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+
+#include "hal/base/line.h"
+#include "hal/compiler/spirv/spirv.h"
+#include "hal/driver.h"
+
+struct metal_device;
+struct metal_submission; /* queue.h */
+struct metal_mark;
+
+/* What Metal allows in one encoder. */
+enum { METAL_MAX_SLOTS = 31 };
+
+/* ---- Text --------------------------------------------------------------------------------- */
+
+/* Autoreleased, never nil; what is no UTF-8 becomes an empty string. NULL: empty. */
+NSString *metal_string(const char *text);
+
+/* The error's own words; borrowed from the error, never NULL. */
+const char *metal_error_text(NSError *error);
+
+/* What a command buffer's error is for the HAL (errors.m). */
+enum hal_status metal_error_status(NSError *error);
+
+/* ---- Memory (memory.m) -------------------------------------------------------------------- */
+
+/* Small buffers come out of heaps. */
+struct metal_heap {
+    struct metal_heap *next;
+    id<MTLHeap> heap;
+    uint32_t buffer_count;
+};
+
+enum metal_heap_kind { METAL_HEAP_PRIVATE, METAL_HEAP_SHARED, METAL_HEAP_KINDS };
+
+struct metal_memory {
+    pthread_mutex_t lock; /* heaps */
+    struct metal_heap *heaps[METAL_HEAP_KINDS];
+};
+
+struct metal_buffer {
+    struct hal_buffer base;
+    id<MTLBuffer> buffer;
+    NSUInteger origin;       /* where it begins in that: imported memory need not begin a page */
+    struct metal_heap *heap; /* NULL: memory of its own */
+    enum metal_heap_kind heap_kind;
+    MTLStorageMode storage;
+    /* Managed memory. The lock is for those that read: parts of one buffer have threads of their
+     * own. Work takes no lock. */
+    pthread_mutex_t reading;
+    _Atomic uint32_t writers; /* work on its way that may write, whatever part of it */
+    _Atomic bool host_stale;  /* the device may have written since all of it was read */
+};
+
+/* Around work that may write the buffer: from before its commit until it has run. */
+static inline void metal_buffer_begin_write(struct metal_buffer *buffer)
+{
+    atomic_fetch_add(&buffer->writers, 1); /* first: see read_back */
+    atomic_store(&buffer->host_stale, true);
+}
+
+static inline void metal_buffer_end_write(struct metal_buffer *buffer)
+{
+    atomic_fetch_sub(&buffer->writers, 1);
+}
+
+void metal_memory_init(struct metal_device *device);
+void metal_memory_finish(struct metal_device *device);
+enum hal_status metal_buffer_create(struct hal_driver_device *self,
+                                    const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status metal_buffer_import(struct hal_driver_device *self,
+                                    const struct hal_buffer_desc *desc, void *pointer,
+                                    struct hal_buffer **out);
+void metal_buffer_rename(struct hal_driver_device *self, struct hal_buffer *buffer,
+                         const char *label);
+void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer);
+enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+                                 struct hal_mapping *out);
+enum hal_status metal_buffer_unmap(struct hal_driver_device *self,
+                                   const struct hal_mapping *mapping);
+enum hal_status metal_mapping_flush(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping, uint64_t offset,
+                                    uint64_t bytes);
+enum hal_status metal_mapping_invalidate(struct hal_driver_device *self,
+                                         const struct hal_mapping *mapping, uint64_t offset,
+                                         uint64_t bytes);
+
+/* Memory that the host fills once before the device reads it; the caller owns it. NULL: none. */
+id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
+                                   const char *label) NS_RETURNS_RETAINED;
+
+/* Memory in which the device leaves something for the host. */
+id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) NS_RETURNS_RETAINED;
+
+/* ---- Executables (library.m, pipeline.m, ...) ---------------------------------------------- */
+
+/* Which binding a kernel's buffer is. */
+struct metal_place {
+    uint8_t set, binding;
+};
+
+struct metal_entry {
+    id<MTLComputePipelineState> pipeline;
+    MTLSize group_size;
+    uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel has */
+    uint32_t read_mask, written_mask; /* those that it may read, and write */
+    uint32_t constant_bytes, constants_slot;
+    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
+    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound one by one */
+    struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]], without a layout */
+    uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: a power of two */
+    struct hal_entry_binding *bindings;         /* for reflection */
+    size_t binding_count;
+};
+
+struct metal_executable {
+    struct hal_executable base;
+    id<MTLLibrary> library;
+    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: not SPIR-V */
+    struct hal_constant_info *constants; /* for reflection; their names are owned */
+    size_t constant_count, constant_capacity;
+    size_t entry_count;
+    struct metal_entry entries[];
+};
+
+enum hal_status metal_executable_create(struct hal_driver_device *self,
+                                        const struct hal_executable_desc *desc,
+                                        struct hal_executable **out);
+void metal_executable_destroy(struct metal_executable *executable);
+enum hal_status metal_executable_reflect(struct hal_driver_device *self,
+                                         struct hal_executable *executable,
+                                         struct hal_executable_info *out_info);
+enum hal_status metal_entry_reflect(struct hal_driver_device *self,
+                                    struct hal_executable *executable, uint32_t entry,
+                                    struct hal_entry_info *out_info);
+
+/* A function and a pipeline per entry point, of the library that is there already. */
+enum hal_status metal_pipelines_create(struct metal_device *device,
+                                       const struct hal_executable_desc *desc,
+                                       struct metal_executable *executable) HAL_CHECKED;
+
+enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                                 size_t bytes);
+enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *directory,
+                                    uint64_t *out_bytes, uint64_t *out_entries);
+
+/* Fills what reflection tells of an executable that is complete otherwise. */
+enum hal_status metal_reflection_create(struct metal_executable *executable,
+                                        const struct hal_executable_desc *desc) HAL_CHECKED;
+void metal_reflection_destroy(struct metal_executable *executable);
+
+enum hal_status metal_spirv_translate(const struct hal_executable_desc *desc,
+                                      const struct hal_executable_variant *variant,
+                                      struct spirv_translation **out_translation) HAL_CHECKED;
+/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
+                                  const struct spirv_entry *where,
+                                  struct metal_entry *entry) HAL_CHECKED;
+
+/* target.m: architecture and features. */
+void metal_describe_target(id<MTLDevice> system, struct hal_device_info *out_info);
+
+/* What the driver runs, the best first; returns how many. */
+uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
+
+/* ---- Our own kernels (builtin.m) ---------------------------------------------------------- */
+
+/* Fills and copies work on 16 bytes per thread, counted from a multiple of 16 in the target. */
+enum { METAL_CHUNK_BYTES = 16 };
+
+struct metal_fill_arguments {
+    uint64_t first, end; /* bytes of the bound range that are filled */
+    uint32_t pattern;    /* begins at `first` */
+    uint32_t reserved;
+};
+
+struct metal_copy_arguments {
+    uint64_t first, end; /* bytes of the bound target that are written */
+    uint64_t source;     /* where in the bound source the byte for `first` lies */
+};
+
+/* Of an indirect dispatch: the product of each with its count has to fit 32 bits. */
+struct metal_counts_arguments {
+    uint32_t group_size[3];
+    uint32_t reserved;
+};
+
+/* What the kernel makes of an indirect dispatch's counts; the device writes it. */
+struct metal_counts {
+    uint32_t used[4];  /* all 0 when the given ones are over a limit */
+    uint32_t given[4]; /* what the buffer had, for the host to tell */
+};
+
+struct metal_builtin {
+    id<MTLComputePipelineState> fill, copy, counts;
+    uint32_t group_threads;
+};
+
+enum hal_status metal_builtin_create(struct metal_device *device) HAL_CHECKED;
+void metal_builtin_destroy(struct metal_device *device);
+
+/* ---- Times of dispatches (times.m) --------------------------------------------------------- */
+
+/* Where the device looks at its clock. */
+enum metal_times_place {
+    METAL_TIMES_NOWHERE,
+    METAL_TIMES_AT_DISPATCH,
+    METAL_TIMES_AT_ENCODER, /* at its beginning and its end: an encoder per dispatch */
+};
+
+/* The same moment on both clocks. */
+struct metal_clock_look {
+    int64_t host_ns;
+    uint64_t ticks;
+};
+
+struct metal_sample_page;
+
+struct metal_times {
+    enum metal_times_place place;
+    id<MTLCounterSet> set;
+    pthread_mutex_t lock; /* a leaf; the following */
+    struct metal_clock_look first, last;
+    struct metal_sample_page *pages; /* that nobody uses */
+    size_t kept_count;
+};
+
+void metal_times_init(struct metal_device *device);
+void metal_times_start(struct metal_device *device); /* the system's device is known */
+void metal_times_finish(struct metal_device *device);
+
+/* ---- Captures (gputrace.m) ---------------------------------------------------------------- */
+
+enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_device *device,
+                                     struct hal_driver_device *next,
+                                     const struct hal_profiling_options *options,
+                                     struct hal_layer **out_layer);
+
+/* ---- Device (device.m) -------------------------------------------------------------------- */
+
+struct metal_queue {
+    id<MTLCommandQueue> queue;
+    id<MTLFence> fence; /* orders the encoders of a submission */
+
+    /* Shared lock: what was committed retires in that order, one at a time. */
+    struct hal_line submissions;
+    bool is_retiring;
+};
+
+enum { METAL_MOST_CALLERS = 4 }; /* threads of host calls */
+
+struct metal_device {
+    struct hal_driver_device base;
+    id<MTLDevice> device;
+    bool unified, isolated, fast_math;
+    uint32_t queue_count;
+    struct metal_queue queues[HAL_MAX_QUEUES];
+    id<MTLCommandQueue> copies; /* brings managed memory up to date */
+    struct metal_memory memory;
+    struct metal_builtin builtin;
+    struct metal_times times;
+
+    /* Shared lock. */
+    bool interrupted;
+    bool is_lost; /* for good; `why_lost` is constant then */
+    char why_lost[512];
+    struct metal_submission *first_in_flight, *last_in_flight;
+    struct hal_line ready; /* submissions to be committed */
+    uint64_t next_sequence;
+    struct metal_mark *free_marks;
+    pthread_cond_t work; /* for the submitting thread */
+    bool stopping;
+    pthread_t submitter;
+    struct metal_mark *marks;         /* the submitting thread's, without the lock: all of them */
+    MTLSharedEventListener *listener; /* constant */
+
+    pthread_cond_t called; /* for the threads of host calls */
+    struct hal_line calls;
+    uint32_t caller_count, idle_callers;
+    uint32_t queued_calls; /* in the list */
+    pthread_t callers[METAL_MOST_CALLERS];
+};
+
+static inline struct metal_device *to_metal_device(struct hal_driver_device *device)
+{
+    return (struct metal_device *)device;
+}
+
+static inline struct metal_buffer *to_metal_buffer(struct hal_buffer *buffer)
+{
+    return (struct metal_buffer *)buffer;
+}
+
+static inline struct metal_executable *to_metal_executable(struct hal_executable *executable)
+{
+    return (struct metal_executable *)executable;
+}
+
+#endif

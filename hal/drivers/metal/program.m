@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sealed command buffer as operations with everything resolved: pipelines, buffers, offsets,
+ * constants, and the choice between a blit command and a kernel of our own. */
+#include "hal/base/mem.h"
+#import "hal/drivers/metal/builder.h"
+
+#include <inttypes.h>
+
+enum {
+    BLIT_ALIGNMENT = 4, /* of offsets and sizes, on macOS */
+    STAGING_ALIGNMENT = METAL_CHUNK_BYTES,
+};
+
+enum hal_status metal_builder_no_memory(const struct metal_builder *builder)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_NO_MEMORY, "no memory to prepare %s",
+                    hal_object_name(&builder->commands->object, name));
+}
+
+enum hal_status metal_builder_add_op(struct metal_builder *builder, const struct metal_op *op)
+{
+    struct metal_program *program = builder->program;
+    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + 1,
+                  sizeof *program->ops))
+        return metal_builder_no_memory(builder);
+    program->ops[program->op_count++] = *op;
+    return HAL_OK;
+}
+
+enum hal_status metal_builder_add_argument(struct metal_builder *builder,
+                                           const struct metal_argument *argument)
+{
+    struct metal_program *program = builder->program;
+    if (!hal_grow((void **)&program->arguments, &program->argument_capacity,
+                  program->argument_count + 1, sizeof *program->arguments))
+        return metal_builder_no_memory(builder);
+    program->arguments[program->argument_count++] = *argument;
+    return HAL_OK;
+}
+
+enum hal_status metal_builder_add_buffer(struct metal_builder *builder, uint32_t slot,
+                                         id<MTLBuffer> buffer, uint64_t offset)
+{
+    const struct metal_argument argument = {METAL_ARGUMENT_BUFFER, slot, .buffer = buffer,
+                                            .offset = offset};
+    return metal_builder_add_argument(builder, &argument);
+}
+
+uint8_t *metal_builder_add_bytes(struct metal_builder *builder, struct metal_op *op, uint32_t slot,
+                                 uint32_t bytes)
+{
+    struct metal_program *program = builder->program;
+    const size_t offset = hal_align_up(program->constant_count, 8);
+    if (!hal_grow((void **)&program->constants, &program->constant_capacity, offset + bytes, 1))
+        return NULL;
+    memset(program->constants + offset, 0, bytes);
+    program->constant_count = offset + bytes;
+    op->dispatch.bytes[op->dispatch.bytes_count++] = (struct metal_bytes){offset, bytes, slot};
+    return program->constants + offset;
+}
+
+enum hal_status metal_builder_note_write(struct metal_builder *builder, struct hal_buffer *base)
+{
+    struct metal_buffer *buffer = to_metal_buffer(base);
+    struct metal_program *program = builder->program;
+    if (buffer->storage != MTLStorageModeManaged)
+        return HAL_OK;
+    for (size_t i = 0; i < program->managed_count; i++) {
+        if (program->managed[i] == buffer)
+            return HAL_OK;
+    }
+    if (!hal_grow((void **)&program->managed, &program->managed_capacity,
+                  program->managed_count + 1, sizeof(void *)))
+        return metal_builder_no_memory(builder);
+    program->managed[program->managed_count++] = buffer;
+    return HAL_OK;
+}
+
+/* ---- Our own kernels ---------------------------------------------------------------------- */
+
+enum hal_status metal_builder_make_builtin(struct metal_builder *builder,
+                                           id<MTLComputePipelineState> pipeline,
+                                           const void *constants, size_t bytes,
+                                           size_t first_argument, struct metal_op *out_op)
+{
+    struct metal_op op = {.kind = METAL_OP_DISPATCH};
+    op.dispatch.pipeline = pipeline;
+    op.dispatch.number = METAL_NO_NUMBER;
+    op.dispatch.group_size = op.dispatch.group_count = MTLSizeMake(1, 1, 1);
+    op.dispatch.first_argument = first_argument;
+    op.dispatch.argument_count = builder->program->argument_count - first_argument;
+    uint8_t *copy = metal_builder_add_bytes(builder, &op, (uint32_t)op.dispatch.argument_count,
+                                            (uint32_t)bytes);
+    if (!copy)
+        return metal_builder_no_memory(builder);
+    memcpy(copy, constants, bytes);
+    *out_op = op;
+    return HAL_OK;
+}
+
+/* A fill or a copy, whose threads do a chunk each up to `end`. */
+static enum hal_status add_chunks(struct metal_builder *builder, struct metal_op op, uint64_t end)
+{
+    const uint64_t chunks = (end + METAL_CHUNK_BYTES - 1) / METAL_CHUNK_BYTES;
+    const uint32_t threads = builder->device->builtin.group_threads;
+    op.dispatch.group_size = MTLSizeMake(threads, 1, 1);
+    op.dispatch.group_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
+    return metal_builder_add_op(builder, &op);
+}
+
+static enum hal_status fill_by_kernel(struct metal_builder *builder, id<MTLBuffer> target,
+                                      uint64_t offset, const struct hal_segment_fill *fill)
+{
+    const uint64_t first = offset % METAL_CHUNK_BYTES;
+    const struct metal_fill_arguments arguments = {
+        .first = first, .end = first + fill->bytes, .pattern = fill->pattern};
+    const size_t before = builder->program->argument_count;
+    struct metal_op op;
+    HAL_TRY(metal_builder_add_buffer(builder, 0, target, offset - first));
+    HAL_TRY(metal_builder_make_builtin(builder, builder->device->builtin.fill, &arguments,
+                                       sizeof arguments, before, &op));
+    return add_chunks(builder, op, arguments.end);
+}
+
+static enum hal_status copy_by_kernel(struct metal_builder *builder, id<MTLBuffer> source,
+                                      uint64_t source_offset, id<MTLBuffer> target,
+                                      uint64_t target_offset, uint64_t bytes)
+{
+    const uint64_t first = target_offset % METAL_CHUNK_BYTES;
+    const uint64_t source_first = source_offset % METAL_CHUNK_BYTES;
+    const struct metal_copy_arguments arguments = {first, first + bytes, source_first};
+    const size_t before = builder->program->argument_count;
+    struct metal_op op;
+    HAL_TRY(metal_builder_add_buffer(builder, 0, target, target_offset - first));
+    HAL_TRY(metal_builder_add_buffer(builder, 1, source, source_offset - source_first));
+    HAL_TRY(metal_builder_make_builtin(builder, builder->device->builtin.copy, &arguments,
+                                       sizeof arguments, before, &op));
+    return add_chunks(builder, op, arguments.end);
+}
+
+/* ---- Transfers ---------------------------------------------------------------------------- */
+
+static enum hal_status add_fill(struct metal_builder *builder, const struct hal_segment_fill *fill)
+{
+    const NSUInteger offset = to_metal_buffer(fill->target)->origin + fill->offset;
+    const bool one_byte = fill->pattern == (fill->pattern & 0xFF) * 0x01010101U;
+    id<MTLBuffer> target = to_metal_buffer(fill->target)->buffer;
+    if (fill->bytes == 0)
+        return HAL_OK;
+    HAL_TRY(metal_builder_note_write(builder, fill->target));
+    if (!one_byte || (offset | fill->bytes) % BLIT_ALIGNMENT)
+        return fill_by_kernel(builder, target, offset, fill);
+    struct metal_op op = {.kind = METAL_OP_FILL};
+    op.fill.target = target;
+    op.fill.range = NSMakeRange(offset, fill->bytes);
+    op.fill.value = (uint8_t)fill->pattern;
+    return metal_builder_add_op(builder, &op);
+}
+
+static enum hal_status add_copy(struct metal_builder *builder, id<MTLBuffer> source,
+                                uint64_t source_offset, struct hal_buffer *target,
+                                uint64_t target_offset, uint64_t bytes)
+{
+    id<MTLBuffer> to = to_metal_buffer(target)->buffer;
+    target_offset += to_metal_buffer(target)->origin;
+    if (bytes == 0)
+        return HAL_OK;
+    HAL_TRY(metal_builder_note_write(builder, target));
+    if ((source_offset | target_offset | bytes) % BLIT_ALIGNMENT)
+        return copy_by_kernel(builder, source, source_offset, to, target_offset, bytes);
+    struct metal_op op = {.kind = METAL_OP_COPY};
+    op.copy.source = source;
+    op.copy.target = to;
+    op.copy.source_offset = source_offset;
+    op.copy.target_offset = target_offset;
+    op.copy.bytes = bytes;
+    return metal_builder_add_op(builder, &op);
+}
+
+static enum hal_status add_update(struct metal_builder *builder,
+                                  const struct hal_segment_update *update)
+{
+    struct metal_program *program = builder->program;
+    const uint64_t offset = builder->staged;
+    if (update->bytes == 0)
+        return HAL_OK;
+    memcpy((uint8_t *)program->staging.contents + offset, update->data, update->bytes);
+    builder->staged = hal_align_up(offset + update->bytes, STAGING_ALIGNMENT);
+    return add_copy(builder, program->staging, offset, update->target, update->offset,
+                    update->bytes);
+}
+
+/* The data of all updates lies in one buffer. */
+static enum hal_status make_staging(struct metal_builder *builder)
+{
+    uint64_t bytes = 0;
+    hal_each_segment (builder->commands, segment) {
+        const struct hal_segment_update *update = (const void *)segment;
+        if (segment->kind == HAL_SEGMENT_UPDATE)
+            bytes += hal_align_up(update->bytes, STAGING_ALIGNMENT);
+    }
+    if (bytes == 0)
+        return HAL_OK;
+    builder->program->staging =
+        metal_staging_create(builder->device, bytes, builder->commands->object.label);
+    return builder->program->staging ? HAL_OK : metal_builder_no_memory(builder);
+}
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+static enum hal_status add_debug_begin(struct metal_builder *builder,
+                                       const struct hal_segment_debug *debug)
+{
+    struct metal_op op = {.kind = METAL_OP_DEBUG_BEGIN};
+    builder->open_groups++;
+    if (builder->open_groups > builder->program->group_depth)
+        builder->program->group_depth = builder->open_groups;
+    op.label = [metal_string(debug->label) retain];
+    const enum hal_status status = metal_builder_add_op(builder, &op);
+    if (status != HAL_OK)
+        [op.label release];
+    return status;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------- */
+
+static enum hal_status add_segment(struct metal_builder *builder, const struct hal_segment *segment)
+{
+    const void *whole = segment;
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_BARRIER:
+    case HAL_SEGMENT_EVENTS_WAIT:
+        return metal_builder_add_barrier(builder); /* more than is asked for */
+    case HAL_SEGMENT_FILL: return add_fill(builder, whole);
+    case HAL_SEGMENT_COPY: {
+        const struct hal_segment_copy *copy = whole;
+        return add_copy(builder, to_metal_buffer(copy->source)->buffer,
+                        to_metal_buffer(copy->source)->origin + copy->source_offset, copy->target,
+                        copy->target_offset, copy->bytes);
+    }
+    case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
+    case HAL_SEGMENT_DISPATCH: return metal_builder_add_dispatch(builder, whole);
+    case HAL_SEGMENT_DISPATCH_INDIRECT: return metal_builder_add_dispatch_indirect(builder, whole);
+    case HAL_SEGMENT_DEBUG_BEGIN: return add_debug_begin(builder, whole);
+    case HAL_SEGMENT_DEBUG_END:
+        builder->open_groups--;
+        return metal_builder_add_op(builder, &(struct metal_op){.kind = METAL_OP_DEBUG_END});
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET:
+    case HAL_SEGMENT_PUSH_CONSTANTS:
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: return HAL_OK;
+    }
+    return hal_fail(HAL_INVALID, "there is no segment of kind %u", segment->kind);
+}
+
+static bool is_empty(const struct metal_program *program)
+{
+    for (size_t i = 0; i < program->op_count; i++) {
+        const enum metal_op_kind kind = program->ops[i].kind;
+        if (kind == METAL_OP_FILL || kind == METAL_OP_COPY || kind == METAL_OP_DISPATCH)
+            return false;
+    }
+    return true;
+}
+
+enum hal_status metal_program_create(struct metal_device *device,
+                                     const struct hal_command_buffer *commands,
+                                     struct metal_program **out_program)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    struct metal_builder builder = {
+        .device = device,
+        .commands = commands,
+        .program = hal_alloc(1, sizeof *builder.program),
+    };
+    if (!builder.program)
+        return metal_builder_no_memory(&builder);
+    enum hal_status status;
+    @autoreleasepool {
+        builder.program->label = [metal_string(hal_object_name(&commands->object, name)) retain];
+        status = make_staging(&builder);
+        for (const struct hal_segment *segment = hal_segment_first(commands);
+             status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
+            status = add_segment(&builder, segment);
+        if (status == HAL_OK)
+            status = metal_builder_end_interval(&builder);
+        if (status == HAL_OK)
+            status = metal_sets_seal(&builder.program->sets, device, commands->object.label);
+        free(builder.checks);
+        builder.program->empty = is_empty(builder.program);
+        if (status != HAL_OK)
+            metal_program_destroy(builder.program);
+    }
+    if (status == HAL_OK)
+        *out_program = builder.program;
+    return status;
+}
+
+void metal_program_destroy(struct metal_program *program)
+{
+    if (!program)
+        return;
+    for (size_t i = 0; i < program->op_count; i++) {
+        if (program->ops[i].kind == METAL_OP_DEBUG_BEGIN)
+            [program->ops[i].label release];
+    }
+    metal_sets_destroy(&program->sets);
+    [program->staging release];
+    [program->label release];
+    free(program->indirects);
+    free(program->managed);
+    free(program->constants);
+    free(program->arguments);
+    free(program->ops);
+    free(program);
+}

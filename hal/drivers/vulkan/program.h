@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of a command buffer's translation share. */
+#ifndef HAL_VULKAN_PROGRAM_H
+#define HAL_VULKAN_PROGRAM_H
+
+#include "hal/drivers/vulkan/guard.h"
+
+enum { VULKAN_STAGING_ALIGNMENT = 16, VULKAN_WORD_BYTES = 4 };
+
+/* An event of the HAL between a signal and the waits for it. */
+struct vulkan_signal {
+    const struct hal_event *event;
+    VkPipelineStageFlags stages;
+};
+
+struct vulkan_builder {
+    struct vulkan_device *device;
+    const struct hal_command_buffer *commands;
+    struct vulkan_program *program;
+    VkCommandBuffer target;
+    uint64_t staged; /* bytes of the staging buffer that are in use */
+    uint32_t dispatch_number;
+    size_t guards_done; /* whose kernels are recorded */
+    size_t guards_used;
+    struct vulkan_signal *signals; /* as the program's events */
+    size_t signal_count;
+    /* What was bound last. */
+    const struct vulkan_entry *entry;
+    uint32_t state;
+};
+
+enum hal_status vulkan_no_memory(const struct vulkan_builder *builder);
+
+/* ---- barrier.c ---- */
+
+struct vulkan_barrier {
+    uint32_t source_stages, target_stages, source_access, target_access;
+    const struct hal_buffer_barrier *buffers;
+    uint32_t buffer_count;
+};
+enum hal_status vulkan_add_barrier(struct vulkan_builder *builder,
+                                   const struct vulkan_barrier *barrier) HAL_CHECKED;
+void vulkan_add_signal(struct vulkan_builder *builder, const struct hal_segment_event *signal);
+enum hal_status vulkan_add_wait(struct vulkan_builder *builder,
+                                const struct hal_segment_events_wait *wait) HAL_CHECKED;
+
+/* ---- launch.c ---- */
+
+uint64_t vulkan_constants_alignment(const struct vulkan_device *device);
+enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
+                                    const struct hal_segment_dispatch *dispatch) HAL_CHECKED;
+enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
+                                    const struct hal_segment_dispatch_indirect *dispatch)
+    HAL_CHECKED;
+/* Of the indirect dispatches from this segment on up to the next barrier. */
+enum hal_status vulkan_add_guards(struct vulkan_builder *builder,
+                                  const struct hal_segment *segment) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Vulkan driver's own header.
+ *
+ * Semaphores of the HAL are values on the host, which rise when a submission has retired. Each
+ * queue has one timeline semaphore of Vulkan, which every submission raises by one: a submission
+ * that waits for a value which another one *promises*, being with the device already, waits for
+ * that one's number there, without the host. One that waits for anything else is handed in later.
+ *
+ * One lock, vulkan_lock, guards what submissions and semaphores share, across devices. */
+#ifndef HAL_VULKAN_VULKAN_H
+#define HAL_VULKAN_VULKAN_H
+
+#include "hal/base/line.h"
+#include "hal/compiler/spirv/spirv.h"
+#include "hal/driver.h"
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan.h>
+
+/* ---- The loader (loader.c) ------------------------------------------------------------------ */
+
+/* clang-format off */
+#define VULKAN_FUNCTIONS(f)                                                                        \
+    f(AllocateCommandBuffers) f(AllocateDescriptorSets) f(AllocateMemory) f(BeginCommandBuffer)    \
+    f(BindBufferMemory) f(CmdBindDescriptorSets) f(CmdBindPipeline) f(CmdCopyBuffer)               \
+    f(CmdDispatch) f(CmdDispatchIndirect) f(CmdFillBuffer) f(CmdPipelineBarrier)                   \
+    f(CmdPushConstants) f(CmdResetEvent) f(CmdResetQueryPool) f(CmdSetEvent) f(CmdUpdateBuffer)                     \
+    f(CmdWaitEvents) f(CmdWriteTimestamp)                                                          \
+    f(CreateBuffer) f(CreateCommandPool) f(CreateComputePipelines) f(CreateDescriptorPool)         \
+    f(CreateDescriptorSetLayout) f(CreateDevice) f(CreateEvent) f(CreateFence) f(CreatePipelineCache)             \
+    f(CreatePipelineLayout) f(CreateQueryPool) f(CreateSemaphore) f(CreateShaderModule)            \
+    f(DestroyBuffer) f(DestroyCommandPool) f(DestroyDescriptorPool)                                \
+    f(DestroyDescriptorSetLayout) f(DestroyDevice) f(DestroyEvent) f(DestroyFence) f(DestroyInstance)              \
+    f(DestroyPipeline) f(DestroyPipelineCache) f(DestroyPipelineLayout) f(DestroyQueryPool)        \
+    f(DestroySemaphore) f(DestroyShaderModule) f(DeviceWaitIdle) f(EndCommandBuffer)               \
+    f(EnumerateDeviceExtensionProperties) f(EnumeratePhysicalDevices)                              \
+    f(FlushMappedMemoryRanges) f(FreeMemory) f(GetBufferMemoryRequirements)                        \
+    f(GetDeviceQueue) f(GetPhysicalDeviceFeatures2) f(GetPhysicalDeviceMemoryProperties)           \
+    f(GetPhysicalDeviceProperties2) f(GetPhysicalDeviceQueueFamilyProperties)                      \
+    f(GetPipelineCacheData) f(GetQueryPoolResults) f(GetSemaphoreCounterValue)                     \
+    f(InvalidateMappedMemoryRanges) f(MapMemory) f(QueueSubmit) f(ResetCommandPool)                \
+    f(UpdateDescriptorSets) f(WaitForFences) f(WaitSemaphores)
+/* NULL where the system does not have them. */
+#define VULKAN_OPTIONAL_FUNCTIONS(f)                                                               \
+    f(CmdBeginDebugUtilsLabelEXT) f(CmdEndDebugUtilsLabelEXT) f(CmdPushDescriptorSetKHR)           \
+    f(CreateDebugUtilsMessengerEXT) f(DestroyDebugUtilsMessengerEXT)                               \
+    f(GetCalibratedTimestampsEXT) f(GetMemoryHostPointerPropertiesEXT)                             \
+    f(GetPhysicalDeviceCalibrateableTimeDomainsEXT) f(SetDebugUtilsObjectNameEXT)
+/* clang-format on */
+
+struct vulkan_functions {
+#define VULKAN_MEMBER(name) PFN_vk##name name;
+    VULKAN_FUNCTIONS(VULKAN_MEMBER)
+    VULKAN_OPTIONAL_FUNCTIONS(VULKAN_MEMBER)
+#undef VULKAN_MEMBER
+};
+
+/* Valid after vulkan_hold. */
+extern struct vulkan_functions vk;
+extern VkInstance vulkan_instance;
+extern bool vulkan_has_debug_utils;
+
+/* Starts Vulkan the first time. The instance stays until the process ends: drivers that are
+ * unloaded leave memory behind. HAL_NOT_FOUND: there is no loader or no driver for it. */
+enum hal_status vulkan_hold(void) HAL_CHECKED;
+
+/* Messages of the validation layer since the process began. */
+uint32_t vulkan_complaints(void);
+
+/* With HAL_VULKAN_VALIDATION=error: the call fails on whose thread an error was reported since the
+ * last vulkan_listen. */
+void vulkan_listen(void);
+enum hal_status vulkan_heard(enum hal_status status) HAL_CHECKED;
+
+/* A failure of Vulkan as one of the HAL; the message ends in what Vulkan says. */
+enum hal_status vulkan_fail(VkResult result, const char *format, ...) HAL_PRINTF(2, 3);
+
+/* ---- Memory (heap.c) ------------------------------------------------------------------------ */
+
+struct vulkan_device;
+
+struct vulkan_block {
+    struct vulkan_block *next;
+    VkDeviceMemory memory;
+    uint8_t *data; /* NULL: the host cannot see it */
+    uint64_t bytes;
+    uint32_t type;
+    bool is_shared;          /* others may be put into it */
+    bool is_imported;        /* the host's own memory, at `data` */
+    struct vulkan_gap *gaps; /* by rising offset */
+};
+
+/* A range of a block. */
+struct vulkan_memory {
+    struct vulkan_block *block;
+    uint64_t offset, bytes;
+};
+
+struct vulkan_heap {
+    pthread_mutex_t lock;
+    struct vulkan_block *blocks;
+    uint64_t used_bytes, allocated_bytes;
+    uint32_t block_count;
+};
+
+void vulkan_heap_init(struct vulkan_device *device);
+void vulkan_heap_finish(struct vulkan_device *device);
+
+/* Memory with the wanted properties, and as many of those in `also` as a type has that has room. */
+enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryRequirements *needs,
+                                   VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags also,
+                                   struct vulkan_memory *out_memory) HAL_CHECKED;
+/* The host's own memory, whole pages; not counted as the device's. */
+enum hal_status vulkan_memory_import(struct vulkan_device *device,
+                                     const VkMemoryRequirements *needs, void *pages, uint64_t bytes,
+                                     struct vulkan_memory *out_memory) HAL_CHECKED;
+void vulkan_memory_give(struct vulkan_device *device, const struct vulkan_memory *memory);
+
+/* ---- Buffers (memory.c) --------------------------------------------------------------------- */
+
+struct vulkan_buffer {
+    struct hal_buffer base;
+    VkBuffer buffer;
+    struct vulkan_memory memory;
+    uint64_t origin; /* where the HAL's buffer begins in Vulkan's: imported pages begin earlier */
+    bool is_coherent;
+};
+
+static inline struct vulkan_buffer *to_vulkan_buffer(const struct hal_buffer *buffer)
+{
+    return (struct vulkan_buffer *)(uintptr_t)buffer;
+}
+
+/* What Vulkan calls an offset of a buffer. */
+struct vulkan_place {
+    VkBuffer buffer;
+    uint64_t offset;
+};
+
+static inline struct vulkan_place vulkan_place_of(const struct hal_buffer *base, uint64_t offset)
+{
+    const struct vulkan_buffer *buffer = to_vulkan_buffer(base);
+    return (struct vulkan_place){buffer->buffer, buffer->origin + offset};
+}
+
+/* The driver's own: host-visible and coherent. */
+struct vulkan_staging {
+    VkBuffer buffer;
+    struct vulkan_memory memory;
+    uint8_t *data;
+};
+enum hal_status vulkan_staging_create(struct vulkan_device *device, uint64_t bytes,
+                                      struct vulkan_staging *out_staging) HAL_CHECKED;
+void vulkan_staging_destroy(struct vulkan_device *device, struct vulkan_staging *staging);
+
+enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, void *pointer,
+                                     struct hal_buffer **out);
+void vulkan_buffer_destroy(struct vulkan_device *device, struct vulkan_buffer *buffer);
+enum hal_status vulkan_buffer_map(struct hal_driver_device *self, struct hal_buffer *base,
+                                  struct hal_mapping *out);
+enum hal_status vulkan_buffer_unmap(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping);
+enum hal_status vulkan_mapping_flush(struct hal_driver_device *self,
+                                     const struct hal_mapping *mapping, uint64_t offset,
+                                     uint64_t bytes);
+enum hal_status vulkan_mapping_invalidate(struct hal_driver_device *self,
+                                          const struct hal_mapping *mapping, uint64_t offset,
+                                          uint64_t bytes);
+
+/* ---- Executables (executable.c) ------------------------------------------------------------- */
+
+/* Where the buffer is; the HAL's bindings are below. */
+enum { VULKAN_CARRIED_BINDING = HAL_MAX_BINDINGS };
+
+struct vulkan_entry {
+    VkPipeline pipeline;
+    VkPipelineLayout layout;
+    VkDescriptorSetLayout sets[HAL_MAX_SETS]; /* VK_NULL_HANDLE: an empty one before the last */
+    uint32_t set_count;
+    bool is_pushed; /* set 0 is pushed */
+    uint32_t constant_bytes;
+    bool carries_constants; /* more than the device pushes: they are in a buffer, in set 0 */
+    uint32_t binding_count;
+    struct spirv_binding bindings[SPIRV_MAX_BINDINGS]; /* by rising set and binding */
+};
+
+struct vulkan_executable {
+    struct hal_executable base;
+    struct vulkan_entry *entries;
+    size_t entry_count;
+    struct spirv_translation *translation;
+    struct hal_constant_info *constants; /* of the reflection */
+    struct hal_entry_binding *bindings;  /* SPIRV_MAX_BINDINGS per entry */
+};
+
+static inline struct vulkan_executable *to_vulkan_executable(const struct hal_executable *base)
+{
+    return (struct vulkan_executable *)(uintptr_t)base;
+}
+
+/* Executable caches (archive.c): pipelines of an executable in a file of the cache's directory. */
+enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
+                                  char *out_path, size_t bytes);
+enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,
+                                     uint64_t *out_bytes, uint64_t *out_entries);
+
+enum hal_status vulkan_executable_create(struct hal_driver_device *self,
+                                         const struct hal_executable_desc *desc,
+                                         struct hal_executable **out);
+void vulkan_executable_destroy(struct vulkan_device *device, struct vulkan_executable *executable);
+enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
+                                          struct hal_executable *base,
+                                          struct hal_executable_info *out_info);
+enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
+                                     uint32_t entry, struct hal_entry_info *out_info);
+
+/* demands.c. HAL_UNSUPPORTED: the device lacks a capability; HAL_INVALID: too much shared memory.
+ */
+struct spirv_module;
+enum hal_status vulkan_check_demands(const struct vulkan_device *device,
+                                     const struct spirv_module *module) HAL_CHECKED;
+enum hal_status vulkan_check_shared(const struct vulkan_device *device,
+                                    const struct spirv_module *module,
+                                    const char *name) HAL_CHECKED;
+
+/* Makes the layouts and the pipeline of an entry whose bindings and constants are filled in. */
+enum hal_status vulkan_entry_create(struct vulkan_device *device, VkPipelineCache cache,
+                                    VkShaderModule module, const char *name,
+                                    struct vulkan_entry *entry) HAL_CHECKED;
+void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *entry);
+
+/* ---- Command buffers (program.c, guard.c) ---------------------------------------------------- */
+
+/* A pool with one command buffer, used again and again. */
+struct vulkan_recorder {
+    struct vulkan_recorder *next;
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+};
+enum hal_status vulkan_recorder_take(struct vulkan_device *device,
+                                     struct vulkan_recorder **out_recorder) HAL_CHECKED;
+void vulkan_recorder_give(struct vulkan_device *device, struct vulkan_recorder *recorder);
+void vulkan_recorders_free(struct vulkan_device *device);
+
+/* The counts of an indirect dispatch are copied by a kernel, which makes zeros of those that are
+ * over a limit. Written by it, in the order of guard.comp. */
+struct vulkan_guarded {
+    uint32_t counts[3];
+    uint32_t is_refused;
+    uint32_t given[3];
+    uint32_t reserved;
+};
+
+struct vulkan_guard {
+    const struct hal_entry_point *entry;
+    uint32_t dispatch; /* its number in the command buffer */
+};
+
+struct vulkan_program {
+    const struct hal_command_buffer *commands; /* that it is of */
+    struct vulkan_recorder *recorder;
+    VkDescriptorPool pool;         /* VK_NULL_HANDLE: nothing but pushed sets */
+    struct vulkan_staging staging; /* what updates and odd ends of fills write */
+    struct vulkan_staging guarded; /* struct vulkan_guarded for each of the guards */
+    struct vulkan_guard *guards;
+    size_t guard_count;
+    VkEvent *events; /* of its signals */
+    size_t event_count;
+    VkQueryPool times; /* VK_NULL_HANDLE: its dispatches are not timed */
+    uint32_t *timed;   /* numbers of the dispatches that are: queries 2 i and 2 i + 1 */
+    uint32_t timed_count;
+    bool is_empty;
+    bool is_exclusive; /* guards and events serve one run at a time */
+    bool is_busy;      /* vulkan_lock */
+};
+
+/* What a program is made for beyond its commands. */
+enum vulkan_program_kind { VULKAN_PLAIN, VULKAN_TIMED };
+
+enum hal_status vulkan_program_create(struct vulkan_device *device,
+                                      const struct hal_command_buffer *commands,
+                                      enum vulkan_program_kind kind,
+                                      struct vulkan_program **out_program) HAL_CHECKED;
+void vulkan_program_destroy(struct vulkan_device *device, struct vulkan_program *program);
+
+/* It has run: whether the counts of its indirect dispatches were inside the limits. */
+enum hal_status vulkan_program_check(const struct vulkan_device *device,
+                                     const struct vulkan_program *program) HAL_CHECKED;
+
+/* times.c: around a dispatch, whose neighbours are kept out of it. Nothing, if it is not timed. */
+void vulkan_time_begin(struct vulkan_program *program, VkCommandBuffer target);
+void vulkan_time_end(struct vulkan_program *program, VkCommandBuffer target, uint32_t dispatch);
+enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_program *program,
+                                    uint32_t dispatches, VkCommandBuffer target) HAL_CHECKED;
+void vulkan_times_destroy(struct vulkan_device *device, struct vulkan_program *program);
+/* It has ended: appends what is known to the list, with this number for the command buffer. */
+size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_program *program,
+                         uint32_t command_buffer, struct hal_dispatch_time *out_times);
+
+enum hal_status vulkan_guard_create(struct vulkan_device *device) HAL_CHECKED;
+
+/* ---- Semaphores (semaphore.c) --------------------------------------------------------------- */
+
+extern pthread_mutex_t vulkan_lock;
+extern pthread_cond_t vulkan_changed; /* a value, a failure, a submission that left */
+
+struct vulkan_submission;
+
+struct vulkan_wait {
+    struct vulkan_submission *submission;
+    struct vulkan_semaphore *semaphore; /* retained */
+    uint64_t value;
+    bool is_linked;
+    struct vulkan_wait *next, *previous;
+};
+
+/* The submission is with the device and will signal the value. */
+struct vulkan_promise {
+    struct vulkan_submission *submission;
+    struct vulkan_semaphore *semaphore; /* retained */
+    uint64_t value;
+    bool is_linked;
+    struct vulkan_promise *next, *previous;
+};
+
+struct vulkan_semaphore {
+    struct hal_semaphore base;
+    struct vulkan_wait *waits;
+    struct vulkan_promise *promises;
+};
+
+static inline struct vulkan_semaphore *to_vulkan_semaphore(const struct hal_semaphore *semaphore)
+{
+    return (struct vulkan_semaphore *)(uintptr_t)semaphore;
+}
+
+/* `ready`: submissions that became ready under the lock; started without it. */
+void vulkan_wait_link_locked(struct vulkan_wait *wait);
+void vulkan_wait_unlink_locked(struct vulkan_wait *wait);
+void vulkan_promise_link_locked(struct vulkan_promise *promise, struct hal_line *ready);
+void vulkan_promise_unlink_locked(struct vulkan_promise *promise);
+void vulkan_semaphore_raise_locked(struct vulkan_semaphore *semaphore, uint64_t value,
+                                   struct hal_line *ready);
+void vulkan_semaphore_fail_locked(struct vulkan_semaphore *semaphore, enum hal_status status,
+                                  const char *message, struct hal_line *ready);
+
+enum hal_status vulkan_semaphore_create(struct hal_driver_device *self, const char *label,
+                                        uint64_t initial_value, struct hal_semaphore **out);
+void vulkan_semaphore_destroy(struct vulkan_semaphore *semaphore);
+enum hal_status vulkan_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
+                                       uint64_t *out_value);
+enum hal_status vulkan_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
+                                        uint64_t value);
+void vulkan_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
+                           enum hal_status status, const char *message);
+enum hal_status vulkan_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                       const struct hal_semaphore_value *values, size_t count,
+                                       int64_t timeout_ns);
+
+/* ---- Queues (queue.c) ----------------------------------------------------------------------- */
+
+/* What a submission is surrounded by: time before it, time and a barrier to the host after it. */
+struct vulkan_slot {
+    struct vulkan_slot *next;
+    VkCommandBuffer before, after;
+    VkQueryPool queries;
+    uint32_t first_query;
+};
+
+struct vulkan_slot_chunk;
+
+struct vulkan_hardware_queue {
+    pthread_mutex_t lock; /* around vkQueueSubmit */
+    VkQueue queue;
+};
+
+struct vulkan_queue {
+    struct vulkan_device *device;
+    uint32_t index;
+    struct vulkan_hardware_queue *hardware; /* may serve several queues */
+    VkSemaphore timeline;
+    uint64_t last_number;        /* hardware's lock */
+    uint64_t retired_number;     /* vulkan_lock */
+    struct hal_line submissions; /* with the device; vulkan_lock */
+    pthread_cond_t handed_in;
+    pthread_t thread;
+    bool has_thread;
+    bool is_stuck; /* the thread's: a submission did not end */
+};
+
+enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
+void vulkan_queues_stop(struct vulkan_device *device);
+
+/* Called by semaphores (submission.c). */
+void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct hal_line *ready);
+bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
+                                       const struct vulkan_submission *promiser,
+                                       struct hal_line *ready);
+void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct hal_line *ready);
+void vulkan_go_on(struct hal_line *ready);
+
+enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
+                                    const struct hal_submission *source);
+enum hal_status vulkan_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
+void vulkan_waits_interrupt(struct hal_driver_device *self, bool on);
+
+/* ---- Slots and the clock (slot.c) ----------------------------------------------------------- */
+
+enum hal_status vulkan_slot_take(struct vulkan_device *device,
+                                 struct vulkan_slot **out_slot) HAL_CHECKED;
+void vulkan_slot_give(struct vulkan_device *device, struct vulkan_slot *slot);
+void vulkan_slots_free(struct vulkan_device *device);
+
+/* Ticks of the device on the host's clock; now_ns: a moment after them. */
+int64_t vulkan_clock_ns(struct vulkan_device *device, uint64_t ticks, int64_t now_ns);
+
+/* When the submission in the slot, which has ended, began and ended; 0: nobody knows. */
+void vulkan_slot_times(struct vulkan_device *device, const struct vulkan_slot *slot,
+                       int64_t *out_begin_ns, int64_t *out_end_ns);
+void vulkan_clock_start(struct vulkan_device *device);
+
+/* ---- Host calls (host.c) -------------------------------------------------------------------- */
+
+struct vulkan_host_call {
+    struct hal_link coming;
+    struct hal_host_call host;
+    struct vulkan_buffer *buffer;
+    uint64_t offset, bytes;
+    int64_t begin_ns, end_ns;
+    void (*done)(struct vulkan_host_call *call, enum hal_status status);
+};
+
+struct vulkan_host;
+enum hal_status vulkan_host_create(struct vulkan_device *device,
+                                   struct vulkan_host **out_host) HAL_CHECKED;
+void vulkan_host_destroy(struct vulkan_host *host);
+void vulkan_host_start(struct vulkan_host *host, struct vulkan_host_call *call);
+
+/* ---- Device (device.c) ---------------------------------------------------------------------- */
+
+/* That the device has and that are enabled. */
+struct vulkan_features {
+    VkPhysicalDeviceFeatures v10;
+    VkPhysicalDeviceVulkan11Features v11;
+    VkPhysicalDeviceVulkan12Features v12;
+};
+
+struct vulkan_device {
+    struct hal_driver_device base;
+    VkPhysicalDevice physical;
+    VkDevice device;
+    VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceLimits limits;
+    VkPhysicalDeviceMemoryProperties memories;
+    struct vulkan_features features;
+    uint32_t subgroup_size;
+    VkSubgroupFeatureFlags subgroup_operations;
+    uint64_t max_allocation_bytes;
+    uint64_t import_alignment; /* of pages and their number; 0: the host's memory is not taken */
+    bool has_push, has_calibrated;
+    uint32_t max_push_descriptors;
+    uint32_t family, timestamp_bits;
+    struct vulkan_heap heap;
+    struct vulkan_hardware_queue *hardware;
+    uint32_t hardware_count;
+    struct vulkan_queue *queues;
+    uint32_t queue_count;
+    VkPipelineCache pipelines;
+    struct vulkan_entry guard;
+    struct vulkan_host *host;
+    struct vulkan_recorder *between; /* a full barrier */
+
+    pthread_mutex_t spare_lock;
+    struct vulkan_recorder *recorders;
+    struct vulkan_slot *slots;
+    struct vulkan_slot_chunk *chunks;
+
+    pthread_mutex_t clock_lock;
+    uint64_t clock_ticks;
+    int64_t clock_ns, clock_time_ns; /* at those ticks; when it was read */
+
+    /* vulkan_lock */
+    struct vulkan_submission *first_in_flight, *last_in_flight;
+    struct vulkan_submission *blocked;
+    struct vulkan_submission *abandoned; /* that the device never ended */
+    char *given_up;                      /* why; NULL: the device works */
+    uint64_t next_sequence;
+    bool is_interrupted, is_stopping;
+
+    struct vulkan_device *next_kept;
+
+    int64_t watchdog_ns; /* that a submission may run; 0: as long as it likes */
+};
+
+static inline struct vulkan_device *to_vulkan_device(struct hal_driver_device *self)
+{
+    return (struct vulkan_device *)self;
+}
+
+/* Tells Vulkan's tools the name of a thing. */
+void vulkan_name(struct vulkan_device *device, VkObjectType type, uint64_t handle,
+                 const char *label);
+
+#endif

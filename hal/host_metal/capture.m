@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture manager. As on a Mac, documents need MTL_CAPTURE_ENABLED=1, or
+ * METAL_CAPTURE_ENABLED=1 (which of them depends on the version there), and an existing one is not
+ * overwritten. What is written is a folder with a note, which only says that it was there. */
+#import "hal/host_metal/metal.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+NSErrorDomain const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
+
+@interface HMCaptureScope : HMObject <MTLCaptureScope> {
+  @public
+    HMQueue *_queue;
+    BOOL _open;
+}
+@end
+
+@implementation HMCaptureScope
+- (id<MTLCommandQueue>)commandQueue
+{
+    return _queue;
+}
+- (void)beginScope
+{
+    hm_check(!_open, "capture-scope", "beginScope: %s is open already", hm_name(self));
+    _open = YES;
+}
+- (void)endScope
+{
+    hm_check(_open, "capture-scope", "endScope: %s is not open", hm_name(self));
+    _open = NO;
+}
+- (void)dealloc
+{
+    [_queue release];
+    [super dealloc];
+}
+@end
+
+@implementation MTLCaptureDescriptor
+@synthesize captureObject = _captureObject;
+@synthesize destination = _destination;
+@synthesize outputURL = _outputURL;
+- (instancetype)init
+{
+    _destination = MTLCaptureDestinationDeveloperTools;
+    return self;
+}
+- (id)copyWithZone:(void *)zone
+{
+    (void)zone;
+    MTLCaptureDescriptor *const copy = [[MTLCaptureDescriptor alloc] init];
+    copy.captureObject = _captureObject;
+    copy.destination = _destination;
+    copy.outputURL = _outputURL;
+    return copy;
+}
+- (void)dealloc
+{
+    [_captureObject release];
+    [_outputURL release];
+    [super dealloc];
+}
+@end
+
+static MTLCaptureManager *shared_manager;
+
+static bool is_one(const char *variable)
+{
+    const char *const value = getenv(variable);
+    return value && strcmp(value, "1") == 0;
+}
+
+static void make_manager(void)
+{
+    @autoreleasepool {
+        shared_manager = [[MTLCaptureManager alloc] init];
+        host_metal_exempt(shared_manager);
+    }
+}
+
+static NSError *capture_error(MTLCaptureError code, NSString *message)
+{
+    return host_metal_error(MTLCaptureErrorDomain, code, message);
+}
+
+/* ---- What a document holds ------------------------------------------------------------------ */
+
+/* A line per command buffer that ran meanwhile, one per encoder, and one for each of its commands
+ * and for the begin and the end of its debug groups, with the labels of all. */
+static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *notes;
+
+static void begin_notes(const char *path)
+{
+    pthread_mutex_lock(&notes_lock);
+    notes = fopen(path, "w");
+    if (notes)
+        fputs("captured by the host emulation of Metal: no contents\n", notes);
+    pthread_mutex_unlock(&notes_lock);
+}
+
+static void end_notes(void)
+{
+    pthread_mutex_lock(&notes_lock);
+    if (notes)
+        fclose(notes);
+    notes = NULL;
+    pthread_mutex_unlock(&notes_lock);
+}
+
+static const char *label_of(const HMObject *object)
+{
+    return object && object->_name ? object->_name : "";
+}
+
+static void note_marks(const struct hm_step *step, size_t command, size_t *next)
+{
+    for (; *next < step->mark_count && step->marks[*next].command == command; (*next)++)
+        if (step->marks[*next].name)
+            fprintf(notes, "    push '%s'\n", step->marks[*next].name);
+        else
+            fputs("    pop\n", notes);
+}
+
+static void note_commands(const struct hm_step *step)
+{
+    size_t mark = 0;
+    for (size_t i = 0; i < step->command_count; i++) {
+        const struct hm_command *const command = &step->commands[i];
+        note_marks(step, i, &mark);
+        switch (command->kind) {
+        case HM_COMMAND_FILL: fprintf(notes, "    fill '%s'\n", label_of(command->target)); break;
+        case HM_COMMAND_COPY:
+            fprintf(notes, "    copy '%s' to '%s'\n", label_of(command->source),
+                    label_of(command->target));
+            break;
+        case HM_COMMAND_DISPATCH:
+            fprintf(notes, "    dispatch '%s'\n", label_of(command->pipeline));
+            break;
+        case HM_COMMAND_SYNCHRONIZE:
+        case HM_COMMAND_BARRIER:
+        case HM_COMMAND_RESOLVE:
+        case HM_COMMAND_SAMPLE: break;
+        }
+    }
+    note_marks(step, step->command_count, &mark);
+}
+
+static void note_pass(const struct hm_step *step)
+{
+    size_t dispatches = 0, transfers = 0;
+    for (size_t i = 0; i < step->command_count; i++) {
+        const enum hm_command_kind kind = step->commands[i].kind;
+        dispatches += kind == HM_COMMAND_DISPATCH;
+        transfers += kind == HM_COMMAND_FILL || kind == HM_COMMAND_COPY;
+    }
+    fprintf(notes, "  encoder '%s': %zu dispatches, %zu transfers\n",
+            step->label ? step->label : "", dispatches, transfers);
+    note_commands(step);
+}
+
+void hm_capture_note(HMCommandBuffer *buffer)
+{
+    pthread_mutex_lock(&notes_lock);
+    if (notes) {
+        fprintf(notes, "%s on '%s'\n", hm_name(buffer), label_of(buffer->_queue));
+        for (size_t i = 0; i < buffer->_step_count; i++)
+            if (buffer->_steps[i]->kind == HM_STEP_PASS)
+                note_pass(buffer->_steps[i]);
+    }
+    pthread_mutex_unlock(&notes_lock);
+}
+
+@implementation MTLCaptureManager
+@synthesize defaultCaptureScope = _defaultCaptureScope;
++ (MTLCaptureManager *)sharedCaptureManager
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_manager);
+    return shared_manager;
+}
+- (id<MTLCaptureScope>)newCaptureScopeWithDevice:(id<MTLDevice>)device
+{
+    return [[HMCaptureScope alloc] hm_initWithDevice:(HMDevice *)device];
+}
+- (id<MTLCaptureScope>)newCaptureScopeWithCommandQueue:(id<MTLCommandQueue>)queue
+{
+    HMCaptureScope *const scope =
+        [[HMCaptureScope alloc] hm_initWithDevice:((HMQueue *)queue)->_device];
+    scope->_queue = [(HMQueue *)queue retain];
+    return scope;
+}
+- (BOOL)supportsDestination:(MTLCaptureDestination)destination
+{
+    return destination == MTLCaptureDestinationGPUTraceDocument &&
+           (is_one("MTL_CAPTURE_ENABLED") || is_one("METAL_CAPTURE_ENABLED"));
+}
+- (BOOL)isCapturing
+{
+    @synchronized(self) {
+        return _isCapturing;
+    }
+}
+- (NSError *)hm_objectionTo:(MTLCaptureDescriptor *)descriptor
+{
+    if (![self supportsDestination:descriptor.destination])
+        return capture_error(MTLCaptureErrorNotSupported,
+                             @"Capturing is not supported. Capture to the destination needs "
+                             @"MTL_CAPTURE_ENABLED=1.");
+    if (_isCapturing)
+        return capture_error(MTLCaptureErrorAlreadyCapturing, @"Already capturing.");
+    const id object = descriptor.captureObject;
+    if (![object isKindOfClass:[HMDevice class]] && ![object isKindOfClass:[HMQueue class]] &&
+        ![object isKindOfClass:[HMCaptureScope class]])
+        return capture_error(MTLCaptureErrorInvalidDescriptor,
+                             @"The capture object is no device, command queue or capture scope.");
+    NSString *const path = descriptor.outputURL.path;
+    if (!path || ![path.pathExtension isEqualToString:@"gputrace"])
+        return capture_error(MTLCaptureErrorInvalidDescriptor,
+                             @"The output URL does not end in .gputrace.");
+    struct stat found;
+    if (lstat(path.UTF8String, &found) == 0)
+        return capture_error(MTLCaptureErrorInvalidDescriptor, @"The output URL already exists.");
+    if (mkdir(path.UTF8String, 0777) != 0)
+        return capture_error(
+            MTLCaptureErrorInvalidDescriptor,
+            [NSString stringWithFormat:@"The output URL cannot be made: %s.", strerror(errno)]);
+    return nil;
+}
+- (BOOL)startCaptureWithDescriptor:(MTLCaptureDescriptor *)descriptor error:(NSError **)error
+{
+    hm_check(descriptor != nil, "argument-is-nil", "startCaptureWithDescriptor: nil");
+    @synchronized(self) {
+        NSError *const objection = [self hm_objectionTo:descriptor];
+        if (error)
+            *error = objection;
+        if (objection)
+            return NO;
+        _document = [descriptor.outputURL retain];
+        begin_notes([_document.path stringByAppendingString:@"/host-metal.txt"].UTF8String);
+        _isCapturing = YES;
+        return YES;
+    }
+}
+- (void)stopCapture
+{
+    @synchronized(self) {
+        hm_check(_isCapturing, "capture-not-running", "stopCapture: nothing is captured");
+        end_notes();
+        [_document release];
+        _document = nil;
+        _isCapturing = NO;
+    }
+}
+@end

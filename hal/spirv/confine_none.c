@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* No walls here. */
-#include "hal/spirv/confine.h"
-
-bool spirv_confine(void)
-{
-    return false;
-}
