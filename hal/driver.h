@@ -22,8 +22,8 @@
 #define HAL_DRIVER_H
 
 #include "hal/base/os.h"
+#include "hal/core/collectives/meeting.h"
 #include "hal/hal.h"
-#include "hal/meeting.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/caching.c where memory runs out. The CPU driver counts bytes that nobody touches, so that all
- * of the machine's memory can be asked for without using any. */
+/* hal/core/caching.c where memory runs out. The CPU driver counts bytes that nobody touches, so
+ * that all of the machine's memory can be asked for without using any. */
 #include "tests/support/hal_fixture.h"
 
 static struct hal_memory_statistics statistics(struct hal_device *device)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/check.c: every rule for arguments is enforced, by name, value and limit. */
-#include "hal/core.h"
+/* hal/core/check/check.c: every rule for arguments is enforced, by name, value and limit. */
+#include "hal/core/core.h"
 #include "tests/support/hal_fixture.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/commands.c: the sealed list holds what was recorded, verbatim and in order; each dispatch
- * gets its state; objects are kept. */
+/* hal/core/commands.c: the sealed list holds what was recorded, verbatim and in order; each
+ * dispatch gets its state; objects are kept. */
 #include "tests/support/hal_fixture.h"
 
 #include "hal/driver.h"

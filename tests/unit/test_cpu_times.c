@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of dispatches on the CPU driver, as a layer asks for them: each that ran has one, inside
  * its submission's time and in the order that barriers make. */
-#include "hal/core.h"
+#include "hal/core/core.h"
 #include "tests/support/hal_fixture.h"
 
 enum { GROUPS = 40, GROUP = 32, MOST = 64, MANY = 3000 };

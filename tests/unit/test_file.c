@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/file.c: what cannot be opened, and a system that writes nothing without a reason. */
+/* hal/core/file.c: what cannot be opened, and a system that writes nothing without a reason. */
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host calls of submissions, on every driver that there is: calls that become ready at the same
  * moment run side by side, up to four, as hal.h says of files. */
-#include "hal/core.h"
+#include "hal/core/core.h"
 #include "tests/support/hal_fixture.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/layers.c and hal/gate.c: a layer comes and goes at any moment of a run. */
-#include "hal/core.h"
+/* hal/core/profiling/layers.c and hal/core/profiling/gate.c: a layer comes and goes at any moment
+ * of a run. */
+#include "hal/core/core.h"
 #include "tests/unit/layers_fixture.h"
 
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/layers.c: captures of whole processes, what ends them, and what their children see. */
-#include "hal/core.h"
+/* hal/core/profiling/layers.c: captures of whole processes, what ends them, and what their children
+ * see. */
+#include "hal/core/core.h"
 #include "tests/unit/layers_fixture.h"
 
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/promise.c: which semaphore values come without help, in cases by hand and against a model
- * that goes over all submissions until nothing changes. The seed is printed; HAL_TEST_SEED repeats
- * it. */
-#include "hal/promise.h"
+/* hal/core/promise.c: which semaphore values come without help, in cases by hand and against a
+ * model that goes over all submissions until nothing changes. The seed is printed; HAL_TEST_SEED
+ * repeats it. */
+#include "hal/core/promise.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

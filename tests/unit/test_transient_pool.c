@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/pool.c and pool_block.c against a model of what the submissions promise: random allocas and
- * deallocas, that finish, fail, are refused and forgotten, with memory and without. The seed is
- * printed; HAL_TEST_SEED repeats it, HAL_TEST_ROUNDS asks for more rounds. */
-#include "hal/pool.h"
+/* hal/core/pool/pool.c and pool_block.c against a model of what the submissions promise: random
+ * allocas and deallocas, that finish, fail, are refused and forgotten, with memory and without. The
+ * seed is printed; HAL_TEST_SEED repeats it, HAL_TEST_ROUNDS asks for more rounds. */
+#include "hal/core/pool/pool.h"
 
 #include "hal/base/mem.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/variants.c: which of an executable's variants a driver gets to build, and what is said when
- * it can build none. */
+/* hal/core/variants.c: which of an executable's variants a driver gets to build, and what is said
+ * when it can build none. */
 #include "hal/driver.h"
 #include "tests/support/hal_fixture.h"
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules for dispatches of a complete list: each against what its kernel takes, which is what
+ * the driver found in it and what its layout promises. */
+#include "hal/core/core.h"
+
+#include <inttypes.h>
+
+/* A dispatch, direct or not. */
+struct dispatch {
+    const struct hal_command_buffer *commands;
+    const struct hal_executable *executable;
+    const struct hal_dispatch_state *state;
+    uint32_t entry;
+    uint32_t number;
+    bool pushed; /* constants, for it or one before it */
+};
+
+/* "command buffer 'x', dispatch 3: kernel 'k'", before what is wrong with it. */
+static enum hal_status fail_in(const struct dispatch *dispatch, enum hal_status failure)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_add_context(failure, "%s, dispatch %u: kernel '%s'",
+                           hal_object_name(&dispatch->commands->object, name), dispatch->number,
+                           dispatch->executable->entry_points[dispatch->entry].name);
+}
+
+static const struct hal_binding *bound_at(const struct dispatch *dispatch, uint32_t set,
+                                          uint32_t index)
+{
+    const struct hal_dispatch_state *state = dispatch->state;
+    if (set >= HAL_MAX_SETS || index >= state->binding_count[set])
+        return NULL;
+    const struct hal_binding *binding = &state->bindings[set][index];
+    return binding->buffer ? binding : NULL;
+}
+
+static enum hal_status fail_unbound(const struct dispatch *dispatch, const char *whose,
+                                    uint32_t set, uint32_t index)
+{
+    const uint32_t count = set < HAL_MAX_SETS ? dispatch->state->binding_count[set] : 0;
+    /* What was meant for the push constants is a binding like any other then. */
+    const bool forgotten =
+        dispatch->pushed && !dispatch->executable->entry_points[dispatch->entry].constant_bytes;
+    return fail_in(dispatch,
+                   hal_fail(HAL_INVALID,
+                            "it takes binding %u of descriptor set %u%s%s, but nothing is bound "
+                            "there (the set has %u binding%s)%s",
+                            index, set, whose ? " by its " : "", whose ? whose : "", count,
+                            count == 1 ? "" : "s",
+                            forgotten ? "; constants were pushed, but the constant_bytes of its "
+                                        "entry point are 0"
+                                      : ""));
+}
+
+static enum hal_status check_layout(const struct dispatch *dispatch,
+                                    const struct hal_pipeline_layout *layout)
+{
+    for (uint32_t set = 0; set < layout->set_count; set++) {
+        for (size_t i = 0; i < layout->sets[set]->binding_count; i++) {
+            const uint32_t index = layout->sets[set]->bindings[i].index;
+            char name[HAL_OBJECT_NAME_BYTES];
+            if (!bound_at(dispatch, set, index))
+                return fail_unbound(dispatch, hal_object_name(&layout->object, name), set, index);
+        }
+    }
+    return HAL_OK;
+}
+
+static enum hal_status fail_range(const struct hal_entry_binding *wanted,
+                                  const struct hal_binding *bound)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    hal_object_name(&bound->buffer->object, name);
+    if (bound->bytes < wanted->bytes)
+        return hal_fail(HAL_INVALID,
+                        "binding %u of descriptor set %u has at least %" PRIu64
+                        " bytes, but %" PRIu64 " of %s (from offset %" PRIu64 ") are bound there",
+                        wanted->index, wanted->set, wanted->bytes, bound->bytes, name,
+                        bound->offset);
+    return hal_fail(HAL_INVALID,
+                    "binding %u of descriptor set %u begins at a multiple of %u bytes, but offset "
+                    "%" PRIu64 " of %s is bound there",
+                    wanted->index, wanted->set, wanted->alignment, bound->offset, name);
+}
+
+static enum hal_status check_bindings(const struct dispatch *dispatch,
+                                      const struct hal_entry_info *info)
+{
+    for (size_t i = 0; i < info->binding_count; i++) {
+        const struct hal_entry_binding *wanted = &info->bindings[i];
+        const struct hal_binding *bound = bound_at(dispatch, wanted->set, wanted->index);
+        if (!bound)
+            return fail_unbound(dispatch, NULL, wanted->set, wanted->index);
+        if (bound->bytes < wanted->bytes ||
+            (wanted->alignment && bound->offset % wanted->alignment))
+            return fail_in(dispatch, fail_range(wanted, bound));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status check(const struct dispatch *dispatch)
+{
+    const struct hal_executable *executable = dispatch->executable;
+    const struct hal_pipeline_layout *layout = hal_entry_layout(executable, dispatch->entry);
+    if (layout)
+        HAL_TRY(check_layout(dispatch, layout));
+    return executable->reflection
+               ? check_bindings(dispatch, &executable->reflection[dispatch->entry])
+               : HAL_OK;
+}
+
+/* What was pushed before an earlier dispatch, for its kernel, may stay. */
+static enum hal_status check_pushed(const struct dispatch *dispatch, uint32_t pushed_bytes)
+{
+    const struct hal_pipeline_layout *layout =
+        hal_entry_layout(dispatch->executable, dispatch->entry);
+    if (!layout || pushed_bytes <= layout->constant_bytes)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return fail_in(dispatch,
+                   hal_fail(HAL_INVALID, "%u bytes of constants were pushed for it, its %s has %u",
+                            pushed_bytes, hal_object_name(&layout->object, name),
+                            layout->constant_bytes));
+}
+
+/* False: the segment is no dispatch. */
+static bool read_dispatch(const struct hal_segment *segment, struct dispatch *io_dispatch)
+{
+    const struct hal_segment_dispatch *direct = (const void *)segment;
+    const struct hal_segment_dispatch_indirect *indirect = (const void *)segment;
+    uint32_t state;
+    if (segment->kind == HAL_SEGMENT_DISPATCH) {
+        io_dispatch->executable = direct->executable;
+        io_dispatch->entry = direct->entry;
+        state = direct->state;
+    } else if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT) {
+        io_dispatch->executable = indirect->executable;
+        io_dispatch->entry = indirect->entry;
+        state = indirect->state;
+    } else {
+        return false;
+    }
+    io_dispatch->state = &io_dispatch->commands->states[state];
+    return true;
+}
+
+enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands)
+{
+    struct dispatch dispatch = {.commands = commands}, last = {0};
+    uint32_t pushed_bytes = 0;
+    hal_each_segment (commands, segment) {
+        const struct hal_segment_push_constants *push = (const void *)segment;
+        if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS &&
+            push->offset + push->bytes > pushed_bytes)
+            pushed_bytes = push->offset + push->bytes;
+        dispatch.pushed |= segment->kind == HAL_SEGMENT_PUSH_CONSTANTS;
+        if (!read_dispatch(segment, &dispatch))
+            continue;
+        HAL_TRY(check_pushed(&dispatch, pushed_bytes));
+        if (dispatch.executable != last.executable || dispatch.entry != last.entry ||
+            dispatch.state != last.state)
+            HAL_TRY(check(&dispatch));
+        last = dispatch;
+        dispatch.number++;
+        pushed_bytes = 0;
+    }
+    return HAL_OK;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups of ranks, and the thread that tells of ranks which do not come. There is one as long as
+ * there are groups. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/core/collectives/meeting_parts.h"
+#include "hal/core/core.h"
+
+#include <stdio.h>
+
+#define DEFAULT_PATIENCE_NS INT64_C(10000000000)
+
+pthread_mutex_t hal_meetings_lock = PTHREAD_MUTEX_INITIALIZER;
+struct hal_group *hal_groups;
+int64_t hal_meetings_patience_ns;
+
+/* ---- Watch --------------------------------------------------------------------------------- */
+
+struct watch {
+    pthread_t thread;
+    pthread_cond_t changed;
+    bool stopping;
+};
+
+static struct watch *watch; /* hal_meetings_lock, as all of it */
+
+void hal_watch_look_locked(void)
+{
+    if (watch)
+        pthread_cond_signal(&watch->changed);
+}
+
+/* The next time waits as long as this one did. */
+static void complain_locked(struct hal_meeting *meeting, int64_t now_ns)
+{
+    char name[2 * NAME_BYTES], ranks[2 * NAME_BYTES];
+    const int64_t waited_ns = now_ns - meeting->since_ns;
+    hal_meeting_name_missing(meeting, ranks, sizeof ranks);
+    hal_log(HAL_LOG_WARN, "%s has waited %.3g s for %s",
+            hal_meeting_name(meeting, meeting->first->work, name), (double)waited_ns / 1e9, ranks);
+    meeting->complain_ns = now_ns + waited_ns;
+}
+
+/* Complains of what is due; when to look again. */
+static int64_t look_locked(void)
+{
+    const int64_t now_ns = hal_clock_ns();
+    int64_t next_ns = HAL_FOREVER;
+    for (struct hal_group *group = hal_groups; group; group = group->next) {
+        for (struct hal_meeting *meeting = group->meetings; meeting; meeting = meeting->next) {
+            if (!meeting->complain_ns)
+                continue;
+            if (meeting->complain_ns <= now_ns)
+                complain_locked(meeting, now_ns);
+            if (meeting->complain_ns < next_ns)
+                next_ns = meeting->complain_ns;
+        }
+    }
+    return next_ns;
+}
+
+static void *run_watch(void *argument)
+{
+    struct watch *self = argument;
+    pthread_mutex_lock(&hal_meetings_lock);
+    while (!self->stopping)
+        (void)hal_condition_wait(&self->changed, &hal_meetings_lock, look_locked());
+    pthread_mutex_unlock(&hal_meetings_lock);
+    return NULL;
+}
+
+static enum hal_status start_watch_locked(void)
+{
+    if (watch || !hal_meetings_patience_ns)
+        return HAL_OK;
+    struct watch *made = hal_alloc(1, sizeof *made);
+    if (!made)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the watch over channels");
+    hal_condition_init(&made->changed);
+    const enum hal_status status = hal_thread_start("hal-channels", run_watch, made, &made->thread);
+    if (status != HAL_OK) {
+        pthread_cond_destroy(&made->changed);
+        free(made);
+        return status;
+    }
+    watch = made;
+    return HAL_OK;
+}
+
+/* When the last group has gone: the caller ends it without the lock. */
+static struct watch *take_watch_locked(void)
+{
+    struct watch *idle = hal_groups ? NULL : watch;
+    if (!idle)
+        return NULL;
+    watch = NULL;
+    idle->stopping = true;
+    pthread_cond_signal(&idle->changed);
+    return idle;
+}
+
+static void end_watch(struct watch *idle)
+{
+    if (!idle)
+        return;
+    hal_thread_join(idle->thread);
+    pthread_cond_destroy(&idle->changed);
+    free(idle);
+}
+
+enum hal_status hal_meeting_patience(int64_t *out_ns)
+{
+    const char *value = getenv("HAL_CHANNEL_PATIENCE");
+    *out_ns = DEFAULT_PATIENCE_NS;
+    if (!value || !value[0])
+        return HAL_OK;
+    if (strcmp(value, "never") == 0)
+        *out_ns = 0;
+    else if (!hal_recorder_parse(value, out_ns))
+        return hal_fail(HAL_INVALID,
+                        "HAL_CHANNEL_PATIENCE must be never or a time of 10ms to 24h, as in 10s, "
+                        "not '%s'",
+                        value);
+    return HAL_OK;
+}
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+static enum hal_status add_group_locked(struct hal_group *group, int64_t wanted_patience_ns)
+{
+    static uint64_t next_id = 1;
+    hal_meetings_patience_ns = wanted_patience_ns;
+    HAL_TRY(start_watch_locked());
+    group->id = next_id++;
+    group->next = hal_groups;
+    if (hal_groups)
+        hal_groups->previous = group;
+    hal_groups = group;
+    return HAL_OK;
+}
+
+enum hal_status hal_group_create(const char *label, uint32_t count, struct hal_group **out_group)
+{
+    int64_t patience_ns;
+    HAL_TRY(hal_meeting_patience(&patience_ns));
+    struct hal_group *group = hal_alloc(1, sizeof *group + count * sizeof group->ranks[0]);
+    char *copy = hal_copy_string(label);
+    if (!group || (label && !copy)) {
+        free(group);
+        free(copy);
+        return hal_fail(HAL_NO_MEMORY, "no memory for a channel of %u ranks", count);
+    }
+    group->label = copy;
+    group->count = count;
+    pthread_mutex_lock(&hal_meetings_lock);
+    const enum hal_status status = add_group_locked(group, patience_ns);
+    pthread_mutex_unlock(&hal_meetings_lock);
+    if (status != HAL_OK) {
+        free(copy);
+        free(group);
+        return status;
+    }
+    *out_group = group;
+    return HAL_OK;
+}
+
+uint64_t hal_group_id(const struct hal_group *group)
+{
+    return group->id;
+}
+
+static void free_group_locked(struct hal_group *group)
+{
+    while (group->meetings)
+        hal_meeting_free_locked(group->meetings);
+    if (group->previous)
+        group->previous->next = group->next;
+    else
+        hal_groups = group->next;
+    if (group->next)
+        group->next->previous = group->previous;
+    free(group->label);
+    free(group);
+}
+
+/* One that the rank was to come to, and has not handed in. */
+static struct hal_meeting *find_missed_locked(const struct hal_group *group, uint64_t bit)
+{
+    for (struct hal_meeting *meeting = group->meetings; meeting; meeting = meeting->next) {
+        if (meeting->members & ~meeting->joined & ~meeting->gone & bit)
+            return meeting;
+    }
+    return NULL;
+}
+
+void hal_group_leave(struct hal_group *group, uint32_t rank)
+{
+    const uint64_t bit = UINT64_C(1) << rank;
+    char name[2 * NAME_BYTES], text[3 * NAME_BYTES];
+    pthread_mutex_lock(&hal_meetings_lock);
+    group->ranks[rank].left = true;
+    for (struct hal_meeting *missed; (missed = find_missed_locked(group, bit)) != NULL;) {
+        const struct hal_arrival *first = missed->first;
+        snprintf(text, sizeof text, "%s: rank %u was released before it handed it in",
+                 hal_meeting_name(missed, first ? first->work : NULL, name), rank);
+        missed->gone |= bit;
+        hal_meeting_fail_and_unlock(missed, HAL_FAILED, text);
+        pthread_mutex_lock(&hal_meetings_lock);
+    }
+    if (++group->left_count == group->count)
+        free_group_locked(group);
+    struct watch *idle = take_watch_locked();
+    pthread_mutex_unlock(&hal_meetings_lock);
+    end_watch(idle);
+}

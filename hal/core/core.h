@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the core share: the device handle, the gate, and one prototype per service.
+ *
+ * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then promises_lock
+ * (promise.h), then nothing;
+ * a window's lock (window.c; outside the gate), then profiling_lock; profiling_lock, then nothing;
+ * objects_lock, then nothing. None is held while a table entry is called. */
+#ifndef HAL_CORE_H
+#define HAL_CORE_H
+
+#include "hal/core/caching.h"
+#include "hal/core/ending.h"
+#include "hal/core/pool/pool.h"
+#include "hal/core/promise.h"
+#include "hal/driver.h"
+
+/* ---- Gate (gate.c) ------------------------------------------------------------------------ */
+
+/* The chain of a device may change while the application runs. Every call that goes through the
+ * chain enters the gate, and whoever changes the chain closes it. Entering costs two additions on
+ * a counter that a few threads share at most: there is one per stripe, and each thread sticks to
+ * its stripe. */
+enum hal_gate_state {
+    HAL_GATE_OPEN,
+    HAL_GATE_DRAINING, /* new calls wait; objects may still be destroyed through the chain */
+    HAL_GATE_CLOSED,   /* nothing is inside; what dies now is destroyed when the gate opens */
+    HAL_GATE_FORKED,   /* a child process: the device stayed in the parent */
+};
+
+enum { HAL_GATE_STRIPES = 16 };
+
+struct hal_gate {
+    struct {
+        _Alignas(64) _Atomic uint32_t inside;
+    } stripes[HAL_GATE_STRIPES];
+    _Alignas(64) _Atomic uint32_t state; /* enum hal_gate_state; waited for */
+};
+
+/* Blocks while the gate is not open; false in a forked child. Not recursive: who is inside and
+ * enters again waits for ever when somebody drains the gate meanwhile. So nobody inside calls the
+ * application. */
+bool hal_gate_enter(struct hal_gate *gate);
+
+/* A call that a thread makes when it is inside no gate any more; the caller's memory. */
+struct hal_afterwards {
+    void (*run)(struct hal_afterwards *self);
+    struct hal_afterwards *next;
+};
+
+/* At once when the calling thread is inside none. */
+void hal_gate_afterwards(struct hal_afterwards *call);
+
+/* For destruction: never blocks; false when the gate is closed or the device stayed behind. */
+bool hal_gate_enter_destroy(struct hal_gate *gate);
+void hal_gate_leave(struct hal_gate *gate);
+
+/* One thread at a time. From open to draining, and the calls inside have left; false: they had
+ * not at the deadline, and the gate is open again. */
+bool hal_gate_drain(struct hal_gate *gate, int64_t deadline_ns);
+void hal_gate_close(struct hal_gate *gate); /* from draining to closed; waits for destructions */
+void hal_gate_open(struct hal_gate *gate);
+
+/* ---- Device handle (device.c) ------------------------------------------------------------- */
+
+/* Memory of a destroyed command buffer that the next large one takes over. */
+enum { HAL_SPARE_ARENAS = 2 };
+
+struct hal_spare_arena {
+    uint8_t *data;
+    size_t capacity;
+};
+
+struct hal_memory_account {
+    _Atomic uint64_t current_bytes, peak_bytes, current_count, total_count;
+};
+
+/* Of a capture that keeps the last part of a run (recorder.c). */
+struct hal_recorder {
+    struct hal_profiling_options options; /* `file` is `base` */
+    char *base;                           /* of whose name the later files have numbers */
+    bool goes_on;                         /* the next capture is a later file of this one */
+    bool warned;
+    _Atomic int64_t due_ns; /* of the next checkpoint; INT64_MAX: there is no such capture */
+};
+
+#define HAL_RECORDER_BUSY (INT64_MAX - 1) /* a thread makes a checkpoint */
+#define HAL_LEAST_LAST_NS 10000000ll
+#define HAL_MOST_LAST_NS  86400000000000ll
+
+struct hal_device {
+    struct hal_gate gate;
+    struct hal_driver_device *driver; /* the end of the chain */
+    struct hal_driver_device *top;    /* its beginning; changes with the gate closed */
+    struct hal_device_info info;
+    _Atomic uint32_t handles;    /* references that the application owns */
+    _Atomic uint32_t references; /* one for all handles, one per live object */
+    _Atomic uint64_t submissions;
+    _Atomic uint32_t queue_load[HAL_MAX_QUEUES]; /* submissions in flight */
+
+    pthread_mutex_t objects_lock;
+    struct hal_object *first_live, *last_live; /* in order of creation */
+    struct hal_object *first_dead;             /* to be destroyed when the gate opens */
+    _Atomic uint32_t scoped_count;             /* open mappings that are scoped */
+
+    struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of recording.c */
+
+    struct hal_memory_account memory[HAL_MEMORY_TYPES + 1]; /* by type, and all */
+    struct hal_pool pool;
+    struct hal_caching *caching; /* the driver owns it; NULL: none */
+
+    pthread_mutex_t profiling_lock;
+    pthread_cond_t profiling_changed;
+    bool profiling_busy;     /* one begin, flush or end at a time */
+    uint64_t captures;       /* begun so far; changes with the gate closed */
+    _Atomic bool captured;   /* a layer is in the chain */
+    struct hal_layer *layer; /* of the thread that made profiling_busy true */
+    char *told_file; /* its end says where it is; NULL: the program has named the file itself */
+    struct hal_recorder recorder;
+    struct hal_window *window; /* NULL: there is none; as long as the handle */
+
+    struct hal_device *next_open; /* devices_lock */
+    uint32_t pins;                /* devices_lock: at_exit uses the device */
+};
+
+/* Enters the gate or says why that is impossible. */
+enum hal_status hal_device_enter(struct hal_device *device) HAL_CHECKED;
+
+/* The same reason without entering, for those who take a lock of the core outside the gate: a child
+ * process may find it held by nobody that there is. */
+enum hal_status hal_device_check_here(const struct hal_device *device) HAL_CHECKED;
+void hal_device_unreference(struct hal_device *device);
+
+/* Calls `visit` for every open device, which stays alive for the call. */
+void hal_each_device(void (*visit)(struct hal_device *device));
+
+/* ---- Objects (object.c) ------------------------------------------------------------------- */
+
+/* Completes a new object: the handle, the label (taken over), its place in the list. */
+void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
+
+/* Completes an object that the core made by itself and tells the chain. `label` is copied. On
+ * failure the object is as it was. */
+enum hal_status hal_object_announce(struct hal_object *object, enum hal_object_kind kind,
+                                    struct hal_device *device, const char *label) HAL_CHECKED;
+
+/* With the gate closed: opens it and destroys what died meanwhile. */
+void hal_objects_reopen(struct hal_device *device);
+void hal_objects_each(struct hal_device *device,
+                      void (*visit)(void *user, struct hal_object *object), void *user);
+
+/* The buffer's open mappings: noted when made, forgotten when undone. */
+struct hal_open_mapping {
+    struct hal_open_mapping *next;
+    struct hal_mapping mapping;
+};
+enum hal_status hal_mapping_note(const struct hal_mapping *mapping) HAL_CHECKED;
+void hal_mapping_forget(const struct hal_mapping *mapping);
+/* Two devices were open at once, at some time. */
+bool hal_had_several_devices(void);
+
+void hal_mappings_each(struct hal_device *device,
+                       void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
+
+/* The buffer that a driver knows, and the place there. */
+static inline struct hal_buffer *hal_root_of(const struct hal_buffer *buffer, uint64_t *offset)
+{
+    *offset += buffer->root_offset;
+    return buffer->root ? buffer->root : (struct hal_buffer *)(uintptr_t)buffer;
+}
+
+/* With the last reference gone and the layers told. */
+void hal_subspan_free(struct hal_buffer *subspan);
+
+/* The description with the defaults spelled out. */
+struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *desc);
+
+/* ---- Host memory (host.c) ----------------------------------------------------------------- */
+
+/* The buffer goes: undoes its export. */
+void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer);
+
+/* The buffer is gone: gives imported memory back, outside of all gates. */
+void hal_import_end(struct hal_import *import);
+
+/* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
+
+void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer);
+void hal_memory_go(struct hal_device *device, uint64_t bytes, uint32_t memory);
+
+/* The last reference to a transient buffer went before its dealloca. */
+void hal_transient_lost(struct hal_buffer *buffer);
+
+/* The application lets go of the device: nothing of the pool keeps it alive afterwards. */
+void hal_transient_close(struct hal_device *device);
+
+/* A copy of `label`, NULL for NULL. */
+enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
+
+/* ---- Command buffers (recording.c) -------------------------------------------------------- */
+
+void hal_commands_free(struct hal_command_buffer *commands);
+void hal_spare_arenas_free(struct hal_device *device);
+
+/* ---- Events (event.c) --------------------------------------------------------------------- */
+
+/* With the list complete: HAL_INVALID when a wait has no signal. Fills in the waits' stages. */
+enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHECKED;
+/* ---- Queues (queue.c) --------------------------------------------------------------------- */
+
+/* Hands in the checked `desc` as the operation that `what` describes by its members from
+ * `operation` to `host`. `ending` may be NULL. */
+enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
+                                  const struct hal_submission *what,
+                                  struct hal_ending *ending) HAL_CHECKED;
+
+/* ---- What work may use (use.c) ------------------------------------------------------------- */
+
+/* HAL_INVALID: the buffer was given back, or is a subspan of one that was. */
+enum hal_status hal_check_lease(const struct hal_buffer *buffer) HAL_CHECKED;
+
+/* A submission about to be handed in, as hal_queue_hand_in takes it. HAL_INVALID: it names such a
+ * buffer, or bytes that a scoped mapping still shows to the host. */
+enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit_desc *desc,
+                              const struct hal_submission *what) HAL_CHECKED;
+
+/* ---- Layouts (layout.c) ------------------------------------------------------------------- */
+
+/* Frees what the core has of a layout or an event. */
+void hal_own_object_free(struct hal_object *object);
+
+/* ---- Channels (channel.c) ----------------------------------------------------------------- */
+
+/* Frees a channel, whose rank leaves its group when the thread is inside no gate. */
+void hal_channel_free(struct hal_channel *channel);
+
+/* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
+
+/* The part of a run that is to be captured. */
+enum hal_window_kind {
+    HAL_WINDOW_NONE, /* all of it */
+    HAL_WINDOW_SUBMISSIONS,
+    HAL_WINDOW_SCOPE,
+    HAL_WINDOW_SIGNAL,
+    HAL_WINDOW_GROUP,
+    HAL_WINDOW_RECORDER, /* all of it, of which the last part is kept */
+};
+
+struct hal_window_place {
+    enum hal_window_kind kind;
+    uint64_t first, last; /* submissions */
+    const char *scope;    /* or debug group */
+};
+
+/* What flag and environment say now. Pointers live until the next hal_flags_parse. */
+struct hal_settings {
+    const char *device;     /* never NULL */
+    uint64_t caching_bytes; /* what a URI that says nothing means; 0: off */
+    bool profiling;         /* was asked for */
+    struct hal_profiling_options options;
+    struct hal_window_place window;
+};
+enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
+
+/* The trace's mode under its present name, NULL for an unknown one. `text` may be a list of them
+ * with commas between: the one that records most. */
+const char *hal_profiling_mode(const char *text);
+
+/* Counters are asked for by name, so that whoever does not get them is told. `source` says who. */
+enum hal_status hal_profiling_check_counters(const char *source, const char *text) HAL_CHECKED;
+
+enum hal_profiling_word { HAL_STACKS, HAL_CONTENTS, HAL_OUTPUTS, HAL_FILES, HAL_WORD_COUNT };
+
+/* The option's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs another
+ * one. */
+enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char *source,
+                                     const char **word) HAL_CHECKED;
+
+/* Replaces every NULL but the file's by the default. HAL_UNSUPPORTED: there is no such mode;
+ * HAL_INVALID: another option has a value that it cannot have. */
+enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
+
+/* How long the end of a capture waits for the work in flight. */
+enum hal_status hal_profiling_limit(int64_t *out_limit_ns) HAL_CHECKED;
+
+/* Nothing is said about captures that flags or environment asked for. */
+bool hal_profiling_quiet(void);
+
+/* *io_caching_bytes stays where the URI has no parameter `caching`. */
+enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
+                                uint64_t *io_caching_bytes,
+                                struct hal_driver_device **out_device) HAL_CHECKED;
+
+/* ---- Modules (modules.c) ------------------------------------------------------------------ */
+
+/* Loads the module that the environment variable names, else `file` beside libhal, and finds the
+ * symbol. It stays loaded. HAL_NOT_FOUND: the message says what is missing; `what` names it. */
+enum hal_status hal_module_load(const char *what, const char *variable, const char *file,
+                                const char *symbol, void **out_symbol) HAL_CHECKED;
+
+/* Keeps libhal, or the plugin that has it as a part, in memory when it is unloaded: its threads,
+ * signal handlers and captures go on. */
+void hal_module_pin(void);
+
+/* What begins a capture into `file`: the driver's own, where the file's extension asks for it, else
+ * the capture module's. HAL_NOT_FOUND: it is not there. */
+enum hal_status hal_capture_find(const struct hal_device *device, const char *file,
+                                 hal_layer_begin **out_begin) HAL_CHECKED;
+
+/* ---- Names of traces (names.c) ------------------------------------------------------------ */
+
+/* A file for a capture that was asked for by `options`: one that no other capture of this process
+ * or of the run has, and (unless `force`) one that does not exist. HAL_INVALID: too long. */
+enum hal_status hal_name_claim(const struct hal_profiling_options *options, char *out_file,
+                               size_t bytes) HAL_CHECKED;
+
+/* The first of FILE-2, FILE-3 that nobody has. HAL_INVALID: too long. */
+enum hal_status hal_name_next(const char *file, char *out_file, size_t bytes) HAL_CHECKED;
+
+/* Nothing came of the claimed file; `why` is for the user, NULL: another one will be tried. */
+void hal_name_unused(const char *file, const char *why);
+
+/* ---- Layers (layers.c) -------------------------------------------------------------------- */
+
+/* Begins the capture that flags or environment ask for, if any. */
+enum hal_status hal_profiling_begin_from_settings(struct hal_device *device) HAL_CHECKED;
+
+/* Ends a running capture, if any; failures are logged. Waits for the work in flight. */
+void hal_profiling_finish(struct hal_device *device);
+
+/* A capture by the late road, as hal_device_profiling_begin and _end; HAL_TIMEOUT changes nothing.
+ * `options` has no NULL left, and a claimed file. HAL_EXISTS: it is captured already; one that is
+ * not captured any more has nothing to end. */
+enum hal_status hal_profiling_begin_now(struct hal_device *device,
+                                        const struct hal_profiling_options *options,
+                                        int64_t timeout_ns) HAL_CHECKED;
+enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns) HAL_CHECKED;
+
+/* A checkpoint of the capture that runs, if it makes any; HAL_TIMEOUT changes nothing. */
+enum hal_status hal_profiling_checkpoint_now(struct hal_device *device,
+                                             int64_t timeout_ns) HAL_CHECKED;
+
+/* Completes its file and goes on in the next one; HAL_TIMEOUT changes nothing. */
+enum hal_status hal_profiling_write_out_now(struct hal_device *device,
+                                            int64_t timeout_ns) HAL_CHECKED;
+
+/* ---- Flight recorder (recorder.c) ---------------------------------------------------------- */
+
+/* With the turn taken: a capture with `last_ns` has begun, or one has ended. */
+enum hal_status hal_recorder_begun(struct hal_device *device,
+                                   const struct hal_profiling_options *options) HAL_CHECKED;
+void hal_recorder_ended(struct hal_device *device);
+void hal_recorder_finish(struct hal_device *device);
+
+/* At a submission: makes a checkpoint when it is due. Outside the gate. */
+void hal_recorder_before(struct hal_device *device);
+
+/* "5s", "500ms"; false: it is none, or out of bounds. */
+bool hal_recorder_parse(const char *text, int64_t *out_last_ns);
+
+/* ---- Windows (window.c) ------------------------------------------------------------------- */
+
+/* "#s3..#s5", "#s3", "#s3..", "signal". */
+bool hal_window_parse(const char *text, struct hal_window_place *out_place);
+
+/* Gives the device the window of the settings. HAL_EXISTS: its signal is the program's own. */
+enum hal_status hal_window_create(struct hal_device *device,
+                                  const struct hal_settings *settings) HAL_CHECKED;
+void hal_window_destroy(struct hal_device *device); /* accepts a device without */
+
+/* Around what may open or close the window of a device that has one. Outside the gate: they may
+ * wait until nobody is inside, for a limited time. */
+void hal_window_before(struct hal_device *device, uint64_t submission,
+                       const struct hal_submit_desc *desc);
+void hal_window_after(struct hal_device *device, uint64_t submission);
+void hal_window_scope_begin(struct hal_device *device, const char *name);
+void hal_window_scope_end(struct hal_device *device);
+
+/* ---- Rules (check*.c) --------------------------------------------------------------------- */
+
+/* Each returns HAL_OK, or HAL_INVALID (where not said otherwise) with a message that names the
+ * object, the value and the limit. */
+enum hal_status hal_check_device(const struct hal_device *device) HAL_CHECKED;
+enum hal_status hal_check_object(const struct hal_object *object, const char *what) HAL_CHECKED;
+/* `place` is where the caller wants `what`. */
+enum hal_status hal_check_place(const void *place, const char *what) HAL_CHECKED;
+enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
+                                  const struct hal_device *device) HAL_CHECKED;
+enum hal_status hal_check_label(const char *label) HAL_CHECKED; /* accepts NULL */
+enum hal_status hal_check_buffer_desc(const struct hal_device *device,
+                                      const struct hal_buffer_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_executable_desc(const struct hal_device *device,
+                                          const struct hal_executable_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_entry(const struct hal_executable *executable,
+                                uint32_t entry) HAL_CHECKED;
+enum hal_status hal_check_cache(const struct hal_executable_cache *cache) HAL_CHECKED;
+enum hal_status hal_check_cache_desc(const struct hal_executable_cache_desc *desc) HAL_CHECKED;
+/* executable.c: as hal_executable_cache_compile, one. */
+enum hal_status hal_executable_compile(struct hal_device *device,
+                                       const struct hal_executable_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
+                                  const struct hal_executable_desc *descs,
+                                  size_t count) HAL_CHECKED;
+enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
+                                uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_usage(const struct hal_buffer *buffer,
+                                enum hal_buffer_usage usage) HAL_CHECKED;
+enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                              uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
+                                  uint64_t bytes) HAL_CHECKED;
+/* Memory of the host that hal_buffer_read and _write are given. */
+enum hal_status hal_check_transfer_memory(const struct hal_buffer *buffer, const void *memory,
+                                          uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_subspan(const struct hal_buffer *buffer, uint64_t offset,
+                                  uint64_t bytes) HAL_CHECKED;
+/* HAL_UNSUPPORTED: the device cannot. */
+enum hal_status hal_check_import(const struct hal_device *device,
+                                 const struct hal_buffer_desc *desc,
+                                 const void *pointer) HAL_CHECKED;
+enum hal_status hal_check_transient(const struct hal_device *device,
+                                    const struct hal_buffer *buffer) HAL_CHECKED;
+enum hal_status hal_check_transient_lists(const struct hal_submit_desc *desc,
+                                          size_t more) HAL_CHECKED;
+/* HAL_UNSUPPORTED: the driver cannot, or the group is one of several processes. */
+enum hal_status hal_check_channel_desc(struct hal_device *const *devices, size_t count,
+                                       const struct hal_channel_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_collective(const struct hal_device *device,
+                                     const struct hal_collective_desc *desc) HAL_CHECKED;
+/* A file to open; one, `path` NULL for none, that was opened so, for a transfer of this mode. */
+enum hal_status hal_check_file_mode(const char *path, uint32_t mode) HAL_CHECKED;
+enum hal_status hal_check_file_use(const char *path, uint32_t opened, uint32_t mode,
+                                   uint64_t offset, uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_set_layout_desc(const struct hal_device *device,
+                                          const struct hal_set_layout_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_pipeline_layout_desc(
+    const struct hal_device *device, const struct hal_pipeline_layout_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_push_set(const struct hal_command_buffer *commands,
+                                   const struct hal_push_set_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_commands_desc(const struct hal_command_buffer_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_recording(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_events(const struct hal_command_buffer *commands,
+                                 struct hal_event *const *events, size_t count,
+                                 uint32_t source_stages) HAL_CHECKED;
+enum hal_status hal_check_category(const struct hal_command_buffer *commands,
+                                   enum hal_command_category category,
+                                   const char *what) HAL_CHECKED;
+enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
+                                  const struct hal_barrier_desc *desc) HAL_CHECKED;
+
+/* `buffer` as source or target of a transfer of these commands. */
+enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
+                                   const struct hal_buffer *buffer, uint64_t offset,
+                                   uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_fill(const struct hal_command_buffer *commands,
+                               uint32_t pattern_bytes) HAL_CHECKED;
+enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
+                                  const struct hal_buffer *target, uint64_t target_offset,
+                                  uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_update(const struct hal_command_buffer *commands, const void *data,
+                                 uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_constants(const struct hal_command_buffer *commands, const void *data,
+                                    uint32_t offset, uint32_t bytes) HAL_CHECKED;
+enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
+                                   const struct hal_binding *bindings, size_t count) HAL_CHECKED;
+enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const char *label,
+                                uint32_t color) HAL_CHECKED;
+enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
+                                   const struct hal_executable *executable, uint32_t entry,
+                                   const uint32_t workgroup_count[3]) HAL_CHECKED;
+enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *commands,
+                                            const struct hal_executable *executable, uint32_t entry,
+                                            const struct hal_buffer *counts,
+                                            uint64_t offset) HAL_CHECKED;
+enum hal_status hal_check_debug_end(const struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* With the list complete. Command `number` waits for an event that was signalled with these stages,
+ * 0: not at all, and for several that were so together, with `wanted`, 0 for any. */
+enum hal_status hal_check_end(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_signalled(const struct hal_command_buffer *commands, uint32_t number,
+                                    const struct hal_event *event, uint32_t stages) HAL_CHECKED;
+enum hal_status hal_check_wait_stages(const struct hal_command_buffer *commands, uint32_t number,
+                                      uint32_t wanted, uint32_t signalled) HAL_CHECKED;
+/* And its states resolved: every dispatch against what its kernel takes. */
+enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_sealed(const struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* `buffer` as source or target of a transfer on the device's queues. */
+enum hal_status hal_check_transfer_of(const struct hal_device *device,
+                                      const struct hal_buffer *buffer, uint64_t offset,
+                                      uint64_t bytes) HAL_CHECKED;
+
+/* What an operation straight on a queue is given; NULL is legal. */
+enum hal_status hal_check_operation(const struct hal_device *device,
+                                    const struct hal_submit_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_submit(const struct hal_device *device,
+                                 const struct hal_submit_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_values(const struct hal_device *device, const char *what,
+                                 const struct hal_semaphore_value *values,
+                                 size_t count) HAL_CHECKED;
+enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mode mode,
+                               const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
+enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
+                                uint64_t value) HAL_CHECKED;
+enum hal_status hal_check_initial_value(const char *label, uint64_t value) HAL_CHECKED;
+
+#endif

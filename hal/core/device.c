@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, from opening to the last release, wherever that is, and scopes. Entry points check the
+ * arguments, enter the gate, call the top of the chain, and complete the object. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/core/core.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- All open devices ---------------------------------------------------------------------- */
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t devices_changed = PTHREAD_COND_INITIALIZER;
+static struct hal_device *first_open;
+static _Atomic bool had_several; /* open at once, at any time */
+static uint32_t ending_count;    /* devices that threads of their own destroy */
+
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&devices_lock);
+}
+
+static void unlock_in_parent(void)
+{
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* The child has neither the workers nor the capture's writer: it must not touch either. */
+static void leave_devices_to_parent(void)
+{
+    for (struct hal_device *device = first_open; device; device = device->next_open) {
+        atomic_store(&device->gate.state, HAL_GATE_FORKED);
+        atomic_store(&device->captured, false);
+    }
+    first_open = NULL;
+    ending_count = 0;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_before_fork, unlock_in_parent, leave_devices_to_parent);
+}
+
+static void list_device(struct hal_device *device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&devices_lock);
+    if (first_open)
+        atomic_store(&had_several, true);
+    device->next_open = first_open;
+    first_open = device;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+bool hal_had_several_devices(void)
+{
+    return atomic_load(&had_several);
+}
+
+static void unlist_device(struct hal_device *device)
+{
+    pthread_mutex_lock(&devices_lock);
+    while (device->pins)
+        pthread_cond_wait(&devices_changed, &devices_lock);
+    struct hal_device **link = &first_open;
+    while (*link && *link != device)
+        link = &(*link)->next_open;
+    if (*link)
+        *link = device->next_open;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+void hal_each_device(void (*visit)(struct hal_device *device))
+{
+    pthread_mutex_lock(&devices_lock);
+    for (struct hal_device *device = first_open; device; device = device->next_open) {
+        device->pins++;
+        pthread_mutex_unlock(&devices_lock);
+        visit(device);
+        pthread_mutex_lock(&devices_lock);
+        device->pins--;
+        pthread_cond_broadcast(&devices_changed);
+    }
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------ */
+
+static void destroy_device(struct hal_device *device)
+{
+    hal_profiling_finish(device);
+    hal_window_destroy(device);
+    hal_recorder_finish(device);
+    unlist_device(device);
+    device->driver->ops->device_destroy(device->driver);
+    hal_spare_arenas_free(device);
+    hal_pool_finish(&device->pool);
+    pthread_cond_destroy(&device->profiling_changed);
+    pthread_mutex_destroy(&device->profiling_lock);
+    pthread_mutex_destroy(&device->objects_lock);
+    free(device);
+}
+
+static void *end_device(void *device)
+{
+    destroy_device(device);
+    pthread_mutex_lock(&devices_lock);
+    ending_count--;
+    pthread_cond_broadcast(&devices_changed);
+    pthread_mutex_unlock(&devices_lock);
+    return NULL;
+}
+
+/* The process does not end in the middle of it. */
+static void wait_for_endings(void)
+{
+    pthread_mutex_lock(&devices_lock);
+    while (ending_count > 0)
+        pthread_cond_wait(&devices_changed, &devices_lock);
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void watch_exit(void)
+{
+    (void)atexit(wait_for_endings);
+}
+
+/* A thread of the device would wait for its own end. */
+static void destroy_elsewhere(struct hal_device *device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_t thread;
+    pthread_once(&once, watch_exit);
+    pthread_mutex_lock(&devices_lock);
+    ending_count++;
+    pthread_mutex_unlock(&devices_lock);
+    if (hal_thread_start("hal-end", end_device, device, &thread) == HAL_OK) {
+        pthread_detach(thread);
+        return;
+    }
+    hal_log(HAL_LOG_WARN, "device '%s' stays as it is: %s", device->info.uri, hal_message());
+    pthread_mutex_lock(&devices_lock);
+    ending_count--;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* Devices share semaphores: the last object of one may go with work of another one, whose thread,
+ * or the thread of its own that found this work ready, is the one that comes here. */
+void hal_device_unreference(struct hal_device *device)
+{
+    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) != 1)
+        return;
+    if (hal_thread_is_ours())
+        destroy_elsewhere(device);
+    else
+        destroy_device(device);
+}
+
+/* `driver` is taken over. */
+static enum hal_status create_handle(struct hal_driver_device *driver,
+                                     const struct hal_device_info *info,
+                                     struct hal_caching *caching, struct hal_device **out_device)
+{
+    struct hal_device *device = aligned_alloc(
+        _Alignof(struct hal_device), hal_align_up(sizeof *device, _Alignof(struct hal_device)));
+    if (!device) {
+        driver->ops->device_destroy(driver);
+        return hal_fail(HAL_NO_MEMORY, "no memory for device '%s'", info->uri);
+    }
+    memset(device, 0, sizeof *device);
+    device->driver = device->top = driver;
+    device->info = *info;
+    device->caching = caching;
+    atomic_init(&device->handles, 1);
+    atomic_init(&device->references, 1);
+    atomic_init(&device->recorder.due_ns, INT64_MAX);
+    hal_pool_init(&device->pool);
+    pthread_mutex_init(&device->objects_lock, NULL);
+    pthread_mutex_init(&device->profiling_lock, NULL);
+    hal_condition_init(&device->profiling_changed);
+    list_device(device);
+    *out_device = device;
+    return HAL_OK;
+}
+
+/* Puts the cache before the driver, if it is wanted, and into the device's URI. */
+static enum hal_status add_caching(struct hal_driver_device *driver, uint64_t bytes,
+                                   struct hal_device_info *info, struct hal_caching **out_caching)
+{
+    *out_caching = NULL;
+    if (!bytes)
+        return HAL_OK;
+    const size_t length = strlen(info->uri);
+    snprintf(info->uri + length, sizeof info->uri - length, "%ccaching=%" PRIu64,
+             strchr(info->uri, '?') ? '&' : '?', bytes);
+    return hal_caching_create(driver, bytes, out_caching);
+}
+
+enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
+{
+    struct hal_settings settings;
+    struct hal_device_info info = {0};
+    struct hal_driver_device *driver;
+    struct hal_caching *caching;
+    struct hal_device *device = NULL;
+    static pthread_once_t pinned = PTHREAD_ONCE_INIT;
+    HAL_TRY(hal_check_place(out_device, "the device"));
+    HAL_TRY(hal_settings_get(&settings));
+    pthread_once(&pinned, hal_module_pin);
+    HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
+    enum hal_status status = add_caching(driver, settings.caching_bytes, &info, &caching);
+    if (status != HAL_OK) {
+        driver->ops->device_destroy(driver);
+        return status;
+    }
+    HAL_TRY(create_handle(driver, &info, caching, &device));
+    status = hal_profiling_begin_from_settings(device);
+    if (status != HAL_OK) {
+        hal_device_unreference(device);
+        return hal_add_context(status, "device '%s' cannot be captured", info.uri);
+    }
+    hal_log(HAL_LOG_DEBUG, "opened device '%s'", info.uri);
+    *out_device = device;
+    return HAL_OK;
+}
+
+void hal_device_retain(struct hal_device *device)
+{
+    if (device)
+        atomic_fetch_add_explicit(&device->handles, 1, memory_order_relaxed);
+}
+
+/* The driver's own references to objects end with the work. */
+static void finish_work(struct hal_device *device)
+{
+    static const int64_t patience_ns = 10000000000;
+    while (device->driver->ops->device_wait_idle(device->driver, patience_ns) == HAL_TIMEOUT)
+        hal_log(HAL_LOG_WARN, "releasing device '%s': %s", device->info.uri, hal_message());
+}
+
+void hal_device_release(struct hal_device *device)
+{
+    if (!device || atomic_fetch_sub_explicit(&device->handles, 1, memory_order_acq_rel) != 1 ||
+        atomic_load(&device->gate.state) == HAL_GATE_FORKED)
+        return;
+    finish_work(device);
+    hal_transient_close(device);
+    hal_profiling_finish(device);
+    hal_device_unreference(device);
+}
+
+const struct hal_device_info *hal_device_get_info(const struct hal_device *device)
+{
+    return device ? &device->info : NULL;
+}
+
+static enum hal_status fail_forked(const struct hal_device *device)
+{
+    return hal_fail(HAL_DEVICE_LOST,
+                    "device '%s' was opened before a fork and works in the parent process only",
+                    device->info.uri);
+}
+
+enum hal_status hal_device_enter(struct hal_device *device)
+{
+    return hal_gate_enter(&device->gate) ? HAL_OK : fail_forked(device);
+}
+
+enum hal_status hal_device_check_here(const struct hal_device *device)
+{
+    return atomic_load(&device->gate.state) != HAL_GATE_FORKED ? HAL_OK : fail_forked(device);
+}
+
+enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_ns)
+{
+    HAL_TRY(hal_check_device(device));
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    for (int64_t left_ns = timeout_ns;; left_ns = deadline_ns - hal_clock_ns()) {
+        if (deadline_ns == HAL_FOREVER)
+            left_ns = HAL_FOREVER;
+        HAL_TRY(hal_device_enter(device));
+        const enum hal_status status =
+            device->top->ops->device_wait_idle(device->top, left_ns > 0 ? left_ns : 0);
+        hal_gate_leave(&device->gate);
+        /* A wait that ended before its time was interrupted for a change of the chain. */
+        if (status != HAL_TIMEOUT || hal_clock_ns() >= deadline_ns)
+            return status;
+    }
+}
+
+/* ---- Scopes ------------------------------------------------------------------------------- */
+
+static void scope(struct hal_device *device, const char *name)
+{
+    if (!device || !atomic_load_explicit(&device->captured, memory_order_relaxed) ||
+        !hal_gate_enter(&device->gate))
+        return;
+    if (device->top->ops->scope)
+        device->top->ops->scope(device->top, name);
+    hal_gate_leave(&device->gate);
+}
+
+void hal_scope_begin(struct hal_device *device, const char *name)
+{
+    if (device && device->window)
+        hal_window_scope_begin(device, name ? name : "");
+    scope(device, name ? name : "");
+}
+
+void hal_scope_end(struct hal_device *device)
+{
+    scope(device, NULL);
+    if (device && device->window)
+        hal_window_scope_end(device);
+}

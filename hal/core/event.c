@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: objects without a state of their own. What a wait waits for follows from the places of
+ * signals in the same list. */
+#include "hal/base/idmap.h"
+#include "hal/base/mem.h"
+#include "hal/core/core.h"
+
+enum hal_status hal_event_create(struct hal_device *device, const char *label,
+                                 struct hal_event **out_event)
+{
+    HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_place(out_event, "the event"));
+    struct hal_event *event = hal_alloc(1, sizeof *event);
+    if (!event)
+        return hal_fail(HAL_NO_MEMORY, "no memory for event '%s'", label ? label : "");
+    const enum hal_status status =
+        hal_object_announce(&event->object, HAL_OBJECT_EVENT, device, label);
+    if (status != HAL_OK) {
+        free(event);
+        return status;
+    }
+    *out_event = event;
+    return HAL_OK;
+}
+
+void hal_event_retain(struct hal_event *event)
+{
+    hal_object_retain(event ? &event->object : NULL);
+}
+
+void hal_event_release(struct hal_event *event)
+{
+    hal_object_release(event ? &event->object : NULL);
+}
+
+/* ---- Signals and waits -------------------------------------------------------------------- */
+
+/* The events of a list as they stand at one place of it, by the index of the map. */
+struct standing {
+    struct hal_idmap ids;
+    uint32_t *stages; /* of the last signal; 0: none, or reset since */
+    size_t count, capacity;
+};
+
+static enum hal_status find(struct standing *standing, const struct hal_event *event,
+                            uint32_t **out_stages)
+{
+    uint32_t index;
+    if (standing->count >= UINT32_MAX - 1 ||
+        !hal_grow((void **)&standing->stages, &standing->capacity, standing->count + 1,
+                  sizeof *standing->stages) ||
+        !hal_idmap_add(&standing->ids, event->object.id, (uint32_t)standing->count, &index))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu events", standing->count + 1);
+    if (index == standing->count)
+        standing->stages[standing->count++] = 0;
+    *out_stages = &standing->stages[index];
+    return HAL_OK;
+}
+
+static enum hal_status resolve_wait(const struct hal_command_buffer *commands, uint32_t number,
+                                    struct standing *standing, struct hal_segment_events_wait *wait)
+{
+    uint32_t together = 0, *stages;
+    for (uint32_t i = 0; i < wait->event_count; i++) {
+        const struct hal_event *event = hal_waited_events(wait)[i];
+        HAL_TRY(find(standing, event, &stages));
+        HAL_TRY(hal_check_signalled(commands, number, event, *stages));
+        together |= *stages;
+    }
+    HAL_TRY(hal_check_wait_stages(commands, number, wait->source_stages, together));
+    wait->source_stages = together;
+    return HAL_OK;
+}
+
+static enum hal_status take_segment(const struct hal_command_buffer *commands, uint32_t number,
+                                    struct standing *standing, struct hal_segment *segment)
+{
+    struct hal_segment_event *event = (struct hal_segment_event *)(void *)segment;
+    uint32_t *stages;
+    if (segment->kind == HAL_SEGMENT_EVENTS_WAIT)
+        return resolve_wait(commands, number, standing, (void *)segment);
+    if (segment->kind != HAL_SEGMENT_EVENT_SIGNAL && segment->kind != HAL_SEGMENT_EVENT_RESET)
+        return HAL_OK;
+    HAL_TRY(find(standing, event->event, &stages));
+    *stages = event->source_stages;
+    return HAL_OK;
+}
+
+enum hal_status hal_events_resolve(struct hal_command_buffer *commands)
+{
+    struct standing standing = {0};
+    enum hal_status status = HAL_OK;
+    uint32_t number = 0;
+    for (const struct hal_segment *segment = hal_segment_first(commands);
+         status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
+        status =
+            take_segment(commands, number++, &standing, (struct hal_segment *)(uintptr_t)segment);
+    hal_idmap_finish(&standing.ids);
+    free(standing.stages);
+    return status;
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captures come and go: putting the capture module's layer into the chain and taking
+ * it out again while the application runs, and at the process's end. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/base/run.h"
+#include "hal/core/core.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- What a layer is given ---------------------------------------------------------------- */
+
+static const struct hal_device_info *device_info(const struct hal_device *device)
+{
+    return &device->info;
+}
+
+static const struct hal_core core = {
+    .abi = HAL_DRIVER_ABI,
+    .bytes = sizeof core,
+    .device_info = device_info,
+    .each_object = hal_objects_each,
+    .object_name = hal_object_name,
+    .each_mapping = hal_mappings_each,
+    .object_retain = hal_object_retain,
+    .object_release = hal_object_release,
+    .had_several_devices = hal_had_several_devices,
+};
+
+/* ---- Turns and the chain ------------------------------------------------------------------ */
+
+/* One begin, flush or end at a time on a device; no lock is held while it works. False: the others
+ * are not done in time. */
+static bool try_turn(struct hal_device *device, int64_t deadline_ns)
+{
+    bool is_late = false;
+    pthread_mutex_lock(&device->profiling_lock);
+    while (device->profiling_busy && !is_late)
+        is_late =
+            !hal_condition_wait(&device->profiling_changed, &device->profiling_lock, deadline_ns);
+    const bool taken = !device->profiling_busy;
+    device->profiling_busy = true;
+    pthread_mutex_unlock(&device->profiling_lock);
+    return taken;
+}
+
+static void take_turn(struct hal_device *device)
+{
+    (void)try_turn(device, HAL_FOREVER);
+}
+
+static void end_turn(struct hal_device *device)
+{
+    pthread_mutex_lock(&device->profiling_lock);
+    device->profiling_busy = false;
+    pthread_cond_signal(&device->profiling_changed);
+    pthread_mutex_unlock(&device->profiling_lock);
+}
+
+static int64_t time_left(int64_t deadline_ns)
+{
+    if (deadline_ns == HAL_FOREVER)
+        return HAL_FOREVER;
+    const int64_t left_ns = deadline_ns - hal_clock_ns();
+    return left_ns > 0 ? left_ns : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Gets every call out of the chain; the gate then lets nobody but destructions in. */
+static enum hal_status empty_chain(struct hal_device *device, int64_t deadline_ns)
+{
+    const struct hal_driver_ops *ops = device->driver->ops;
+    ops->waits_interrupt(device->driver, true);
+    const bool left = hal_gate_drain(&device->gate, deadline_ns);
+    ops->waits_interrupt(device->driver, false);
+    if (left)
+        return HAL_OK;
+    return hal_fail(HAL_TIMEOUT, "a call is still inside device '%s'", device->info.uri);
+}
+
+/* A lost device is idle. */
+static bool is_idle(enum hal_status status)
+{
+    return status == HAL_OK || status == HAL_DEVICE_LOST;
+}
+
+/* Gets every call out of the chain, and the work in flight done. Work may depend on what a thread
+ * does next that stands at the gate (a signal from the host, a submission): so the gate opens
+ * again after a while, and longer tries alternate with short openings. */
+static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns)
+{
+    static const int64_t first_try_ns = 50000000, opening_ns = 20000000, patience_ns = 10000000000;
+    const struct hal_driver_ops *ops = device->driver->ops;
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    int64_t complaint_ns = hal_clock_ns() + patience_ns;
+    for (int64_t try_ns = first_try_ns;; try_ns = smaller(2 * try_ns, patience_ns)) {
+        HAL_TRY(empty_chain(device, deadline_ns));
+        enum hal_status status =
+            ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
+        if (is_idle(status)) {
+            hal_gate_close(&device->gate);
+            return HAL_OK;
+        }
+        hal_gate_open(&device->gate);
+        if (status != HAL_TIMEOUT || time_left(deadline_ns) == 0)
+            return status;
+        status = ops->device_wait_idle(device->driver, smaller(opening_ns, time_left(deadline_ns)));
+        if (!is_idle(status) && status != HAL_TIMEOUT)
+            return status;
+        if (status == HAL_TIMEOUT && hal_clock_ns() >= complaint_ns) {
+            hal_log(HAL_LOG_WARN, "beginning or ending a capture of '%s': %s", device->info.uri,
+                    hal_message());
+            complaint_ns = hal_clock_ns() + patience_ns;
+        }
+    }
+}
+
+/* ---- End ---------------------------------------------------------------------------------- */
+
+/* To whoever asked without naming the very file: by flag or variable, or for one that has a number
+ * or the program's name. hal-capture sums up by itself. */
+static void tell_file(struct hal_device *device)
+{
+    const char *run = getenv(HAL_RUN_VARIABLE);
+    struct stat info;
+    if (device->told_file && !(run && run[0]) && !hal_profiling_quiet() &&
+        stat(device->told_file, &info) == 0)
+        hal_log_note("captured '%s' into '%s' (%lld bytes)", device->info.uri, device->told_file,
+                     (long long)info.st_size);
+    free(device->told_file);
+    device->told_file = NULL;
+}
+
+/* The same, and the next file will be told, too; NULL: there is none. */
+static void tell_next(struct hal_device *device, const char *next)
+{
+    char *copy = device->told_file && next ? hal_copy_string(next) : NULL;
+    tell_file(device);
+    device->told_file = copy;
+}
+
+/* With the gate closed. */
+static struct hal_layer *take_layer_out(struct hal_device *device)
+{
+    struct hal_layer *layer = device->layer;
+    device->layer = NULL;
+    device->top = device->driver;
+    hal_recorder_ended(device);
+    atomic_store(&device->captured, false);
+    return layer;
+}
+
+/* With the turn taken and a layer there. */
+static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns)
+{
+    HAL_TRY(close_chain(device, timeout_ns));
+    struct hal_layer *layer = take_layer_out(device);
+    const enum hal_status status = layer->end(layer);
+    hal_objects_reopen(device);
+    tell_file(device);
+    return status;
+}
+
+enum hal_status hal_profiling_checkpoint_now(struct hal_device *device, int64_t timeout_ns)
+{
+    enum hal_status status = HAL_OK;
+    take_turn(device);
+    if (device->layer && device->layer->checkpoint) {
+        status = close_chain(device, timeout_ns);
+        if (status == HAL_OK) {
+            status = device->layer->checkpoint(device->layer);
+            hal_objects_reopen(device);
+        }
+    }
+    end_turn(device);
+    return status;
+}
+
+void hal_profiling_finish(struct hal_device *device)
+{
+    take_turn(device);
+    if (device->layer && end_capture(device, HAL_FOREVER) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri, hal_message());
+    end_turn(device);
+}
+
+/* An exit does not wait for work, which may depend on threads that are gone. But a submission
+ * leaves the device a moment after its signals: what has just ended must not count as in flight. */
+static enum hal_status end_capture_at_exit(struct hal_device *device)
+{
+    static const int64_t longest_call_ns = 5000000000, longest_retiring_ns = 50000000;
+    HAL_TRY(empty_chain(device, hal_deadline_ns(longest_call_ns)));
+    const bool idle =
+        is_idle(device->driver->ops->device_wait_idle(device->driver, longest_retiring_ns));
+    hal_gate_close(&device->gate);
+    struct hal_layer *layer = take_layer_out(device);
+    const enum hal_status status = idle ? layer->end(layer) : layer->leave(layer);
+    hal_objects_reopen(device);
+    tell_file(device);
+    if (!idle)
+        hal_log(HAL_LOG_WARN,
+                "the capture of '%s' is incomplete: the process exits with work in "
+                "flight",
+                device->info.uri);
+    return status;
+}
+
+static void finish_at_exit(struct hal_device *device)
+{
+    take_turn(device);
+    if (device->layer && end_capture_at_exit(device) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri, hal_message());
+    if (device->layer && device->layer->flush(device->layer) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "flushing the capture of '%s': %s", device->info.uri, hal_message());
+    end_turn(device);
+}
+
+/* A program that leaves without releasing its device still gets a whole file. */
+static void at_exit(void)
+{
+    hal_each_device(finish_at_exit);
+}
+
+static pthread_once_t exit_watched = PTHREAD_ONCE_INIT;
+
+static void watch_exit(void)
+{
+    if (atexit(at_exit) != 0)
+        hal_log(HAL_LOG_WARN, "captures will not be ended by exit()");
+}
+
+/* ---- Begin -------------------------------------------------------------------------------- */
+
+static enum hal_status being_captured(const struct hal_device *device)
+{
+    return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
+}
+
+/* A trace without what was asked for would say nothing of it. */
+static enum hal_status check_mode(const struct hal_device *device, const char *mode)
+{
+    const struct hal_driver_ops *ops = device->driver->ops;
+    int64_t timed = 0;
+    if (strcmp(mode, "queue") == 0 ||
+        (ops->device_query(device->driver, "dispatch.times", &timed) == HAL_OK && timed))
+        return HAL_OK;
+    return hal_fail(
+        HAL_UNSUPPORTED,
+        "profiling mode '%s' asks when each dispatch ran, which device '%s' cannot tell "
+        "(there is: queue)",
+        mode, device->info.uri);
+}
+
+/* With the gate closed. */
+static enum hal_status put_layer_in(struct hal_device *device, hal_layer_begin *begin,
+                                    const struct hal_profiling_options *options)
+{
+    struct hal_layer *layer;
+    const enum hal_status status = begin(&core, device, device->top, options, &layer);
+    if (status == HAL_OK) {
+        device->captures++;
+        device->layer = layer;
+        device->top = layer->device;
+        atomic_store(&device->captured, true);
+    }
+    return status;
+}
+
+/* `options` has no NULL left. */
+static enum hal_status begin_capture(struct hal_device *device,
+                                     const struct hal_profiling_options *options,
+                                     int64_t timeout_ns)
+{
+    hal_layer_begin *begin;
+    if (device->layer)
+        return being_captured(device);
+    HAL_TRY(check_mode(device, options->mode));
+    HAL_TRY(hal_capture_find(device, options->file, &begin));
+    HAL_TRY(close_chain(device, timeout_ns));
+    const enum hal_status status = put_layer_in(device, begin, options);
+    hal_objects_reopen(device);
+    if (status == HAL_OK && device->layer->checkpoint)
+        HAL_TRY(hal_recorder_begun(device, options));
+    /* Handlers run in reverse order: ours must come before those that the module brought. */
+    if (status == HAL_OK)
+        pthread_once(&exit_watched, watch_exit);
+    return status;
+}
+
+static enum hal_status try_name(struct hal_device *device,
+                                const struct hal_profiling_options *options, const char *file,
+                                int64_t timeout_ns)
+{
+    char why[HAL_MESSAGE_BYTES];
+    struct hal_profiling_options full = *options;
+    full.file = file;
+    const enum hal_status status = begin_capture(device, &full, timeout_ns);
+    if (status == HAL_OK) {
+        device->told_file = hal_copy_string(file);
+        return HAL_OK;
+    }
+    snprintf(why, sizeof why, "%s", hal_message());
+    hal_name_unused(file, status == HAL_EXISTS ? NULL : why);
+    return hal_fail(status, "%s", why);
+}
+
+/* A name may be taken by another process between its choice and its use. */
+static enum hal_status begin_numbered(struct hal_device *device,
+                                      const struct hal_profiling_options *options,
+                                      int64_t timeout_ns)
+{
+    static const unsigned most_tries = 100;
+    if (device->layer)
+        return being_captured(device);
+    char file[PATH_MAX];
+    enum hal_status status = HAL_EXISTS;
+    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++) {
+        HAL_TRY(hal_name_claim(options, file, sizeof file));
+        status = try_name(device, options, file, timeout_ns);
+    }
+    return status;
+}
+
+enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
+{
+    struct hal_settings settings;
+    HAL_TRY(hal_settings_get(&settings));
+    if (!settings.profiling)
+        return HAL_OK;
+    if (settings.window.kind != HAL_WINDOW_NONE)
+        HAL_TRY(hal_window_create(device, &settings));
+    if (settings.window.kind != HAL_WINDOW_NONE && settings.window.kind != HAL_WINDOW_RECORDER)
+        return HAL_OK;
+    take_turn(device);
+    const enum hal_status status = begin_numbered(device, &settings.options, HAL_FOREVER);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_profiling_begin_now(struct hal_device *device,
+                                        const struct hal_profiling_options *options,
+                                        int64_t timeout_ns)
+{
+    take_turn(device);
+    const enum hal_status status = begin_capture(device, options, timeout_ns);
+    if (status == HAL_OK)
+        device->told_file = hal_copy_string(options->file);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns)
+{
+    take_turn(device);
+    const enum hal_status status = device->layer ? end_capture(device, timeout_ns) : HAL_OK;
+    end_turn(device);
+    return status;
+}
+
+/* ---- Entry points ------------------------------------------------------------------------- */
+
+/* Fails in a forked child, where no turn could be taken. */
+static enum hal_status enter_turn(struct hal_device *device, int64_t deadline_ns)
+{
+    HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_device_check_here(device));
+    if (try_turn(device, deadline_ns))
+        return HAL_OK;
+    return hal_fail(HAL_TIMEOUT,
+                    "another thread's begin, flush or end of a capture of '%s' goes on",
+                    device->info.uri);
+}
+
+static enum hal_status not_captured(const struct hal_device *device)
+{
+    return hal_fail(HAL_NOT_FOUND, "device '%s' is not being captured", device->info.uri);
+}
+
+enum hal_status hal_device_profiling_begin(struct hal_device *device,
+                                           const struct hal_profiling_options *options,
+                                           int64_t timeout_ns)
+{
+    struct hal_profiling_options full = options ? *options : (struct hal_profiling_options){0};
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    HAL_TRY(hal_profiling_complete(&full));
+    HAL_TRY(enter_turn(device, deadline_ns));
+    const int64_t left_ns = time_left(deadline_ns);
+    const enum hal_status status =
+        full.file ? begin_capture(device, &full, left_ns) : begin_numbered(device, &full, left_ns);
+    end_turn(device);
+    return status;
+}
+
+/* The file is completed, and the recording goes on in the next one, before anything else happens:
+ * what is in none of the two files never was. */
+static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
+                             const struct hal_profiling_options *options)
+{
+    char why[HAL_MESSAGE_BYTES];
+    struct hal_layer *layer = take_layer_out(device);
+    const enum hal_status ended = layer->end(layer);
+    snprintf(why, sizeof why, "%s", hal_message());
+    enum hal_status begun = put_layer_in(device, begin, options);
+    hal_objects_reopen(device);
+    tell_next(device, begun == HAL_OK ? options->file : NULL);
+    if (begun == HAL_OK) {
+        device->recorder.goes_on = true;
+        begun = hal_recorder_begun(device, options);
+        device->recorder.goes_on = false;
+    } else {
+        hal_name_unused(options->file, hal_message());
+    }
+    return begun != HAL_OK || ended == HAL_OK ? begun : hal_fail(ended, "%s", why);
+}
+
+static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
+{
+    char file[PATH_MAX], why[HAL_MESSAGE_BYTES];
+    hal_layer_begin *begin;
+    struct hal_profiling_options options = device->recorder.options;
+    HAL_TRY(hal_capture_find(device, options.file, &begin));
+    HAL_TRY(hal_name_next(options.file, file, sizeof file));
+    const enum hal_status status = close_chain(device, timeout_ns);
+    if (status != HAL_OK) {
+        snprintf(why, sizeof why, "%s", hal_message());
+        hal_name_unused(file, NULL);
+        return hal_fail(status, "%s", why);
+    }
+    options.file = file;
+    options.force = false;
+    return go_on(device, begin, &options);
+}
+
+enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t timeout_ns)
+{
+    take_turn(device);
+    const bool records = device->layer && device->layer->checkpoint;
+    const enum hal_status status = records ? write_out(device, timeout_ns) : HAL_OK;
+    end_turn(device);
+    return status;
+}
+
+static enum hal_status flush_capture(struct hal_device *device, int64_t timeout_ns)
+{
+    if (!device->layer)
+        return not_captured(device);
+    return device->layer->checkpoint ? write_out(device, timeout_ns)
+                                     : device->layer->flush(device->layer);
+}
+
+/* When the call is to give up. */
+static enum hal_status find_deadline(int64_t *out_deadline_ns)
+{
+    int64_t limit_ns;
+    HAL_TRY(hal_profiling_limit(&limit_ns));
+    *out_deadline_ns = hal_deadline_ns(limit_ns);
+    return HAL_OK;
+}
+
+enum hal_status hal_device_profiling_flush(struct hal_device *device)
+{
+    int64_t deadline_ns;
+    HAL_TRY(find_deadline(&deadline_ns));
+    HAL_TRY(enter_turn(device, deadline_ns));
+    const enum hal_status status = flush_capture(device, time_left(deadline_ns));
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_device_profiling_end(struct hal_device *device)
+{
+    int64_t deadline_ns;
+    HAL_TRY(find_deadline(&deadline_ns));
+    HAL_TRY(enter_turn(device, deadline_ns));
+    const enum hal_status status =
+        device->layer ? end_capture(device, time_left(deadline_ns)) : not_captured(device);
+    end_turn(device);
+    return status;
+}

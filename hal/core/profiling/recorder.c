@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flight recorder: a capture that keeps the last part of a run. Here is when it makes its
+ * checkpoints, at a submission like a window that opens, and how a part is written out: the file
+ * is completed, and the recording goes on in another one. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/core/core.h"
+
+#include <limits.h>
+
+static const int64_t patience_ns = 500000000, longest_retry_ns = 1000000000;
+
+enum hal_status hal_recorder_begun(struct hal_device *device,
+                                   const struct hal_profiling_options *options)
+{
+    struct hal_recorder *recorder = &device->recorder;
+    if (!recorder->goes_on) {
+        free(recorder->base);
+        recorder->base = hal_copy_string(options->file);
+    }
+    if (!recorder->base)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a capture");
+    recorder->options = *options;
+    recorder->options.file = recorder->base;
+    recorder->options.window = NULL;
+    recorder->warned = false;
+    atomic_store(&recorder->due_ns, hal_clock_ns() + options->last_ns);
+    return HAL_OK;
+}
+
+void hal_recorder_ended(struct hal_device *device)
+{
+    atomic_store(&device->recorder.due_ns, INT64_MAX);
+}
+
+void hal_recorder_finish(struct hal_device *device)
+{
+    free(device->recorder.base);
+    device->recorder.base = NULL;
+}
+
+/* Work in flight that waits for this very thread makes it a later submission. */
+static void checkpoint(struct hal_device *device)
+{
+    struct hal_recorder *recorder = &device->recorder;
+    const int64_t period_ns = recorder->options.last_ns;
+    const enum hal_status status =
+        hal_profiling_checkpoint_now(device, recorder->warned ? patience_ns / 25 : patience_ns);
+    int64_t again_ns = period_ns;
+    if (status != HAL_OK) {
+        again_ns = period_ns / 16 < longest_retry_ns ? period_ns / 16 : longest_retry_ns;
+        if (!recorder->warned)
+            hal_log(HAL_LOG_WARN, "a checkpoint comes later than asked for: %s", hal_message());
+    }
+    recorder->warned = status != HAL_OK;
+    /* Not when the capture has ended meanwhile. */
+    int64_t taken = HAL_RECORDER_BUSY;
+    atomic_compare_exchange_strong(&recorder->due_ns, &taken, hal_clock_ns() + again_ns);
+}
+
+void hal_recorder_before(struct hal_device *device)
+{
+    struct hal_recorder *recorder = &device->recorder;
+    int64_t due_ns = atomic_load(&recorder->due_ns);
+    if (due_ns >= HAL_RECORDER_BUSY || hal_clock_ns() < due_ns ||
+        atomic_load(&device->gate.state) == HAL_GATE_FORKED)
+        return;
+    if (atomic_compare_exchange_strong(&recorder->due_ns, &due_ns, HAL_RECORDER_BUSY))
+        checkpoint(device);
+}
+
+/* "500ms", "5s", "2m", "1h"; seconds without a unit. */
+bool hal_recorder_parse(const char *text, int64_t *out_last_ns)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"", 1000000000},
+                 {"s", 1000000000},
+                 {"ms", 1000000},
+                 {"m", 60000000000},
+                 {"h", 3600000000000}};
+    uint64_t value = 0, ns;
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (!hal_mul_size(value, 10, &value) ||
+            !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(text, units[i].unit) != 0)
+            continue;
+        if (!hal_mul_size(value, units[i].ns, &ns) || ns < (uint64_t)HAL_LEAST_LAST_NS ||
+            ns > (uint64_t)HAL_MOST_LAST_NS)
+            return false;
+        *out_last_ns = (int64_t)ns;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Subspans: objects of the core that stand for a range of a buffer. */
+#include "hal/base/mem.h"
+#include "hal/core/core.h"
+
+enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
+                                   const char *label, struct hal_buffer **out_subspan)
+{
+    HAL_TRY(hal_check_subspan(buffer, offset, bytes));
+    HAL_TRY(hal_check_place(out_subspan, "the subspan"));
+    struct hal_buffer *subspan = hal_alloc(1, sizeof *subspan);
+    if (!subspan)
+        return hal_fail(HAL_NO_MEMORY, "no memory for subspan '%s'", label ? label : "");
+    subspan->bytes = bytes == HAL_WHOLE_BUFFER ? buffer->bytes - offset : bytes;
+    subspan->memory = buffer->memory;
+    subspan->usage = buffer->usage;
+    subspan->root = hal_root_of(buffer, &offset);
+    subspan->root_offset = offset;
+    const enum hal_status status =
+        hal_object_announce(&subspan->object, HAL_OBJECT_SUBSPAN, buffer->object.device, label);
+    if (status != HAL_OK) {
+        free(subspan);
+        return status;
+    }
+    hal_object_retain(&subspan->root->object);
+    subspan->lease = buffer->lease;
+    hal_object_retain(subspan->lease ? &subspan->lease->object : NULL);
+    *out_subspan = subspan;
+    return HAL_OK;
+}
+
+void hal_subspan_free(struct hal_buffer *subspan)
+{
+    if (subspan->transient)
+        hal_transient_lost(subspan);
+    hal_object_release(&subspan->root->object);
+    if (subspan->lease != subspan)
+        hal_object_release(subspan->lease ? &subspan->lease->object : NULL);
+    free(subspan);
+}
