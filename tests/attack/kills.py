@@ -17,9 +17,11 @@ def children(pid):
 
 
 def is_alive(pid):
+    """Also while its first thread has ended and others still do."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().split(") ")[1][0] not in "ZX"
+            fields = file.read().rsplit(") ", 1)[1].split()
+            return fields[0] not in "ZX" or int(fields[17]) > 1
     except OSError:
         return False
 
