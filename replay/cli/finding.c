@@ -118,6 +118,12 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
         fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
                 hal_shown(against).text, finding->steps, finding->compared_bytes);
         print_written(file, finding);
+        if (finding->report.doubtful_reads)
+            fprintf(file,
+                    "  %" PRIu64
+                    " read-backs are not comparable in whole: the host or a kernel may "
+                    "have written some of their bytes\n",
+                    finding->report.doubtful_reads);
         return;
     }
     print_races(file, finding);

@@ -367,9 +367,7 @@ static enum hal_status bisect(struct replay_session *s)
     HAL_TRY(status);
     summary->finding = &finding;
     summary->runs = 1;
-    summary->exit_code = finding.found                 ? REPLAY_EXIT_DIFFERENT
-                         : finding.compared_bytes == 0 ? REPLAY_EXIT_INCOMPARABLE
-                                                       : REPLAY_EXIT_SAME;
+    summary->exit_code = replay_judge_finding(&finding, is_recorded);
     return HAL_OK;
 }
 

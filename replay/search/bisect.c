@@ -545,3 +545,12 @@ enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
     free(s);
     return status;
 }
+
+enum replay_exit replay_judge_finding(const struct replay_finding *finding, bool is_recorded)
+{
+    if (finding->found)
+        return REPLAY_EXIT_DIFFERENT;
+    if (finding->compared_bytes == 0 || (is_recorded && finding->report.doubtful_reads))
+        return REPLAY_EXIT_INCOMPARABLE;
+    return REPLAY_EXIT_SAME;
+}

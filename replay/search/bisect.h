@@ -6,7 +6,7 @@
 #define REPLAY_BISECT_H
 
 #include "hal/base/locator.h"
-#include "replay/replay.h"
+#include "replay/compare/verdict.h"
 
 struct replay_bisect {
     struct replay_plan *plan;
@@ -80,5 +80,9 @@ struct replay_finding {
 /* Blocks. HAL_OK: found, or everything agrees. Otherwise as replay_player_run. */
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
                                   struct replay_finding *out_finding) HAL_CHECKED;
+
+/* The exit status of a search that ended, against the recording or against another run. Steps that
+ * agree with the recording prove nothing about bytes that the host or a kernel may have written. */
+enum replay_exit replay_judge_finding(const struct replay_finding *finding, bool is_recorded);
 
 #endif

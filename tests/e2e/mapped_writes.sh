@@ -132,5 +132,13 @@ HAL_DEVICE_PROFILING_DIRTY=compare capture "$app" large "$first" || fail "nothin
 run 1 "$bin/hal-replay" --bisect --substitute=mix=wrong0.metal trace.pb.zst
 says stdout "dispatch of 'mix'"
 
+# Nor does a search call the same what cannot be compared.
+for wrong in wrong0 wrong1 wrong2; do
+    for option in --bisect --verify=submissions; do
+        status "$bin/hal-replay" "$option" --substitute=mix="$wrong.metal" trace.pb.zst
+        [ "$status" != 0 ] || fail "$option calls the same what $wrong.metal leaves"
+    done
+done
+
 [ "$bad" = 0 ] || fail "$bad replays say what is not so"
 [ $((all_unsure * 50)) -le "$all" ] || fail "$all_unsure of $all replays cannot compare"

@@ -595,6 +595,20 @@ static void system_files_lie_in_folders_of_the_system(void **state)
         assert_false(replay_is_system_file(out[i]));
 }
 
+static void steps_that_agree_do_not_decide_doubtful_bytes(void **state)
+{
+    (void)state;
+    struct replay_finding finding = {.compared_bytes = 64};
+    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_SAME);
+    finding.report.doubtful_reads = 1;
+    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_SAME);
+    finding.found = true;
+    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_DIFFERENT);
+    finding = (struct replay_finding){.compared_bytes = 0};
+    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_INCOMPARABLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_race_is_named_before_the_suspect),
         cmocka_unit_test(places_that_are_not_there_are_named),
         cmocka_unit_test(system_files_lie_in_folders_of_the_system),
+        cmocka_unit_test(steps_that_agree_do_not_decide_doubtful_bytes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
