@@ -32,6 +32,7 @@ struct transform {
     const struct replay_plan *plan;
     struct replay_plan *variant;
     const struct replay_what_if *what_if;
+    size_t op;              /* that is looked at */
     struct values put_off;  /* what the host would have waited for by now */
     struct values promised; /* by submissions and host calls up to now */
     struct group group;
@@ -161,13 +162,103 @@ static enum hal_status submit_group(struct transform *t)
     return HAL_OK;
 }
 
+static bool is_pending(const struct transform *t, uint64_t semaphore)
+{
+    return t->group.waits.by_object[semaphore] > t->promised.by_object[semaphore];
+}
+
+static bool signals_any(const struct trace_submit *submit, uint64_t semaphore)
+{
+    for (uint32_t i = 0; i < submit->signal_count; i++) {
+        if (submit->values[submit->wait_count + i].semaphore == semaphore)
+            return true;
+    }
+    return false;
+}
+
+/* Whether one of these values comes from the submission alone. */
+static bool relies_on(const struct transform *t, const struct trace_submit *submit,
+                      const struct trace_semaphore_value *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i].value > t->promised.by_object[values[i].semaphore] &&
+            signals_any(submit, values[i].semaphore))
+            return true;
+    }
+    return false;
+}
+
+/* What the operation signals; none: 0. */
+static uint32_t signals_of(const struct replay_op *op, struct trace_semaphore_value *single,
+                           const struct trace_semaphore_value **out_values)
+{
+    const void *event = op->event;
+    if (op->action == REPLAY_SIGNAL) {
+        const struct trace_semaphore_event *signal = event;
+        *single = (struct trace_semaphore_value){signal->semaphore, signal->value};
+        *out_values = single;
+        return 1;
+    }
+    if (op->action != REPLAY_SUBMIT)
+        return 0;
+    const struct trace_submit *submit = event;
+    *out_values = submit->values + submit->wait_count;
+    return submit->signal_count;
+}
+
+/* Whether the operation goes on only once the submission's signals have come. */
+static bool needs(const struct transform *t, const struct trace_submit *submit,
+                  const struct replay_op *op)
+{
+    const void *event = op->event;
+    const struct trace_submit *other = event;
+    const struct trace_semaphore_wait *wait = event;
+    return op->action == REPLAY_WAIT_IDLE ||
+           (op->action == REPLAY_SUBMIT &&
+            relies_on(t, submit, other->values, other->wait_count)) ||
+           (op->action == REPLAY_WAIT && relies_on(t, submit, wait->values, wait->value_count));
+}
+
+/* Whether all that the group still waits for comes before anything needs the submission's signals,
+ * which would wait with the group. */
+static bool may_wait_with_group(const struct transform *t, const struct trace_submit *submit)
+{
+    enum { MOST_OPS = 1024, MOST_PENDING = 16 };
+    const struct values *waits = &t->group.waits;
+    uint64_t pending[MOST_PENDING];
+    size_t count = 0;
+    for (size_t i = 0; i < waits->count; i++) {
+        if (is_pending(t, waits->objects[i]) && count == MOST_PENDING)
+            return false;
+        if (is_pending(t, waits->objects[i]))
+            pending[count++] = waits->objects[i];
+    }
+    for (size_t op = t->op + 1; count; op++) {
+        struct trace_semaphore_value single;
+        const struct trace_semaphore_value *signals = NULL;
+        if (op == t->plan->op_count || op > t->op + MOST_OPS || needs(t, submit, &t->plan->ops[op]))
+            return false;
+        const uint32_t signal_count = signals_of(&t->plan->ops[op], &single, &signals);
+        for (uint32_t k = 0; k < signal_count; k++) {
+            for (size_t i = 0; i < count; i++) {
+                if (pending[i] == signals[k].semaphore &&
+                    signals[k].value >= waits->by_object[pending[i]])
+                    pending[i--] = pending[--count];
+            }
+        }
+    }
+    return true;
+}
+
 /* Whether the submission may go into the group: what it waits for was promised before the group's
- * first member, or comes out of the group itself, in order. */
+ * first member, or comes out of the group itself, in order; and nobody needs it before what the
+ * group waits for. */
 static bool fits(const struct transform *t, const struct trace_submit *submit)
 {
     const struct group *g = &t->group;
     if (g->count == MAX_GROUP || submit->queue != g->members[0]->queue ||
-        submit->command_buffer_count > HAL_MAX_LIST - g->command_buffers)
+        submit->command_buffer_count > HAL_MAX_LIST - g->command_buffers ||
+        !may_wait_with_group(t, submit))
         return false;
     for (uint32_t i = 0; i < submit->wait_count; i++) {
         const struct trace_semaphore_value *wait = &submit->values[i];
@@ -289,8 +380,8 @@ static enum hal_status transform_ops(struct transform *t)
     HAL_TRY(values_init(&t->promised, objects));
     HAL_TRY(values_init(&t->group.waits, objects));
     HAL_TRY(values_init(&t->group.signals, objects));
-    for (size_t i = 0; i < t->plan->op_count; i++)
-        HAL_TRY(take(t, &t->plan->ops[i]));
+    for (t->op = 0; t->op < t->plan->op_count; t->op++)
+        HAL_TRY(take(t, &t->plan->ops[t->op]));
     return submit_and_promise(t);
 }
 

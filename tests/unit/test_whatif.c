@@ -197,6 +197,36 @@ static void what_waits_for_later_work_stays_apart(void **state)
     expect_same_bytes(f, 1);
 }
 
+/* #s0 waits for #s2, on the other queue, which waits for #s1: as one, the first two would wait for
+ * themselves, though #s1 waits for nothing. */
+static void what_later_work_waits_for_is_not_held_back(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, OTHER_AT(1), DONE_AT(2));
+    submit(f, 1, 0, none, DONE_AT(1));
+    submit(f, 2, 1, DONE_AT(1), OTHER_AT(1));
+    host_wait(f, DONE, 2);
+    host_read(f, 3);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 3);
+    expect_same_bytes(f, 1);
+}
+
+/* Nor what the host waits for before it signals what #s0 waits for. */
+static void what_the_host_waits_for_is_not_held_back(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, (struct trace_semaphore_value){GATE, 1}, DONE_AT(1));
+    submit(f, 1, 0, none, OTHER_AT(1));
+    host_wait(f, OTHER, 1);
+    builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
+    host_wait(f, DONE, 1);
+    host_read(f, 2);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 2);
+    expect_same_bytes(f, 1);
+}
+
 /* What #s1 waits for is there, or comes by itself, before #s0 is handed in: they become one. */
 static void what_was_promised_before_holds_nothing_up(void **state)
 {
@@ -475,6 +505,8 @@ int main(void)
         WITH_FIXTURE(a_dropped_wait_orders_in_the_queue),
         WITH_FIXTURE(what_needs_others_in_between_stays_apart),
         WITH_FIXTURE(what_waits_for_later_work_stays_apart),
+        WITH_FIXTURE(what_later_work_waits_for_is_not_held_back),
+        WITH_FIXTURE(what_the_host_waits_for_is_not_held_back),
         WITH_FIXTURE(what_was_promised_before_holds_nothing_up),
         WITH_FIXTURE(a_host_signal_is_not_overtaken),
         WITH_FIXTURE(writes_wait_for_the_work_that_reads),
