@@ -200,7 +200,8 @@ static enum hal_status make_batch(struct replay_player *player, struct hal_execu
     if (failed < batch->count && !replay_object_label(player->plan, batch->objects[failed]))
         hal_add_context(status, "%s",
                         replay_object_name(player->plan, batch->objects[failed], name));
-    return status;
+    /* Also where the compiler gave up: nothing has run that could differ. */
+    return status == HAL_FAILED ? HAL_UNSUPPORTED : status;
 }
 
 static void finish_batch(struct batch *batch)

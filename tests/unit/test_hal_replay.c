@@ -255,6 +255,11 @@ static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
                        "--compare=one=wrong.metal", "--runs=6", "--json"),
                 1);
     fixture_expect(fixture, fixture->out, "\"different_runs\":0,\"different_runs_with\":6");
+    /* The linker refuses it: the compiler fails without a place in the source. */
+    fixture_write(fixture, "refused.metal",
+                  "__attribute__((section(\".preinit_array\"), used)) void *p = (void *)1;\n"
+                  "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 1; }\n");
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=one=refused.metal"), 4);
     assert_exit(replay(fixture, "--compare=one=absent.metal"), 2);
     fixture_expect_one_line(fixture);
     fixture_expect(fixture, fixture->err, "--compare=one=absent.metal: No such file");
