@@ -192,15 +192,26 @@ void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t
     [queue hm_enqueue:item];
 }
 
+struct call {
+    dispatch_block_t block;
+    dispatch_semaphore_t done;
+};
+
+static void run_call(void *context)
+{
+    const struct call *const call = context;
+    call->block();
+    dispatch_semaphore_signal(call->done);
+}
+
+/* The block does not escape: it lies in the caller's frame, and the queue must not touch it once
+ * the caller may go on. */
 void dispatch_sync(dispatch_queue_t queue, dispatch_block_t block)
 {
-    const dispatch_semaphore_t done = dispatch_semaphore_create(0);
-    dispatch_async(queue, ^{
-      block();
-      dispatch_semaphore_signal(done);
-    });
-    dispatch_semaphore_wait(done, DISPATCH_TIME_FOREVER);
-    dispatch_release(done);
+    struct call call = {block, dispatch_semaphore_create(0)};
+    dispatch_async_f(queue, &call, run_call);
+    dispatch_semaphore_wait(call.done, DISPATCH_TIME_FOREVER);
+    dispatch_release(call.done);
 }
 
 /* ---- Semaphores --------------------------------------------------------------------------- */

@@ -85,6 +85,42 @@ static void test_queue_runs_in_order(void **state)
     dispatch_release(queue);
 }
 
+__attribute__((noinline)) static void call_nothing(dispatch_queue_t queue)
+{
+    dispatch_sync(queue, ^{
+                  });
+}
+
+static void signal_semaphore(void *semaphore)
+{
+    dispatch_semaphore_signal(semaphore);
+}
+
+/* Where the frame of call_nothing was. */
+__attribute__((noinline)) static void expect_untouched_frame(dispatch_queue_t queue)
+{
+    volatile uint8_t room[512];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0xff;
+    const dispatch_semaphore_t semaphore = dispatch_semaphore_create(0);
+    dispatch_async_f(queue, semaphore, signal_semaphore);
+    dispatch_semaphore_wait(semaphore, DISPATCH_TIME_FOREVER);
+    dispatch_release(semaphore);
+    for (size_t i = 0; i < sizeof room; i++)
+        assert_int_equal(room[i], 0xff);
+}
+
+static void test_queue_leaves_the_callers_frame_alone(void **state)
+{
+    (void)state;
+    const dispatch_queue_t queue = dispatch_queue_create("test", DISPATCH_QUEUE_SERIAL);
+    for (int i = 0; i < 10000; i++) {
+        call_nothing(queue);
+        expect_untouched_frame(queue);
+    }
+    dispatch_release(queue);
+}
+
 static void test_semaphore_times_out(void **state)
 {
     (void)state;
@@ -198,6 +234,7 @@ const struct CMUnitTest runtime_tests[] = {
     cmocka_unit_test(test_collections),
     cmocka_unit_test(test_blocks_retain_what_they_capture),
     cmocka_unit_test(test_queue_runs_in_order),
+    cmocka_unit_test(test_queue_leaves_the_callers_frame_alone),
     cmocka_unit_test(test_semaphore_times_out),
     cmocka_unit_test(test_data_gives_its_memory_back),
     cmocka_unit_test(test_protocols_are_complete),
