@@ -4,16 +4,10 @@
 #include "tests/msl/engine.h"
 
 #include "hal/base/status.h"
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char *const files[] = {"formats", "matrices", "attention", "rows"};
 static const struct engine_family *const families[] = {

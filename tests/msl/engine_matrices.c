@@ -2,15 +2,10 @@
 /* What matrices.metal computes: rows of blocks, products, conversions. */
 #include "tests/msl/engine.h"
 #include "tests/msl/engine_blocks.h"
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { INNER = 512 };
 

@@ -23,15 +23,10 @@
  * checked. */
 #include "tests/msl/suite.h"
 
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 struct variant {
     const char *name, *prelude, *road, *optimise;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of captured contents share: one trace in a folder of its own, buffers, small work. The
- * including file brings cmocka. One thread. */
+/* What tests of captured contents share: one trace in a folder of its own, buffers, small work. One
+ * thread. */
 #ifndef TESTS_SUPPORT_CONTENTS_H
 #define TESTS_SUPPORT_CONTENTS_H
 

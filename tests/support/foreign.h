@@ -4,17 +4,11 @@
 #ifndef TESTS_SUPPORT_FOREIGN_H
 #define TESTS_SUPPORT_FOREIGN_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/support/test.h"
+
 #include <sys/wait.h>
 #include <wchar.h>
 #include <wctype.h>
-
-#include <cmocka.h>
 
 /* The clipboard, colours, the title, lines that pretend to be a program's, C1 as UTF-8 and as a
  * byte, backspaces, a reversal, an end of line that is not ASCII. */

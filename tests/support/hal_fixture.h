@@ -4,18 +4,9 @@
 #ifndef TESTS_SUPPORT_HAL_FIXTURE_H
 #define TESTS_SUPPORT_HAL_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "hal/base/os.h"
 #include "hal/hal.h"
+#include "tests/support/test.h"
 
 #define assert_ok(expression)                                                                      \
     do {                                                                                           \

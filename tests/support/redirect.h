@@ -3,14 +3,10 @@
 #ifndef TESTS_SUPPORT_REDIRECT_H
 #define TESTS_SUPPORT_REDIRECT_H
 
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <unistd.h>
+#include "tests/support/test.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 /* To a file that open(2) opens with these flags. Returns where it led before, for put_back(). */
 static inline int redirect(const char *path, int flags, int descriptor)

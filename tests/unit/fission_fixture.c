@@ -3,16 +3,11 @@
 #include "tests/unit/fission_fixture.h"
 
 #include "hal/compiler/msl/fission/pipeline.h"
+#include "tests/support/test.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static LLVMContextRef context;
 

@@ -3,16 +3,12 @@
 
 #include "hal/base/digest.h"
 #include "hal/base/os.h"
+#include "tests/support/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 /* ---- The trace ------------------------------------------------------------------------------ */
 

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of hal/compiler/msl. */
 #include "tests/unit/msl_fixture.h"
+#include "tests/support/test.h"
 
 #include <ftw.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct fixture_kernel fixture_compile_with(const struct msl_source *source, const char *name)
 {

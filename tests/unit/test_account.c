@@ -5,20 +5,15 @@
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
@@ -147,21 +142,21 @@ static void expect_end(const struct replay_jail_desc *desc, enum hal_status expe
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-static void processes_are_counted(void **state)
+TEST_ON(processes_are_counted, void *state)
 {
-    const struct replay_jail_desc desc = describe(*state, make_processes);
+    const struct replay_jail_desc desc = describe(state, make_processes);
     expect_end(&desc, HAL_FAILED, "processes, the limit is ");
 }
 
-static void files_are_counted(void **state)
+TEST_ON(files_are_counted, void *state)
 {
-    struct replay_jail_desc desc = describe(*state, fill_disk);
+    struct replay_jail_desc desc = describe(state, fill_disk);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
-static void what_is_printed_is_counted(void **state)
+TEST_ON(what_is_printed_is_counted, void *state)
 {
-    struct replay_jail_desc desc = describe(*state, print_much);
+    struct replay_jail_desc desc = describe(state, print_much);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
@@ -175,26 +170,26 @@ static int fill_one_file(void *user, struct replay_inside *inside)
     return file >= 0 && posix_fallocate(file, 0, (off_t)3 << GIB_BITS) == 0 ? 0 : 1;
 }
 
-static void no_file_is_larger_than_all_may_be(void **state)
+TEST_ON(no_file_is_larger_than_all_may_be, void *state)
 {
-    const struct replay_jail_desc desc = describe(*state, fill_one_file);
+    const struct replay_jail_desc desc = describe(state, fill_one_file);
     expect_end(&desc, HAL_FAILED, "ended by signal 25");
 }
 
-static void memory_is_counted(void **state)
+TEST_ON(memory_is_counted, void *state)
 {
-    const struct replay_jail_desc desc = describe(*state, fill_memory);
+    const struct replay_jail_desc desc = describe(state, fill_memory);
     if (SANITIZED)
         return; /* there is no limit then */
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
-    const struct replay_jail_desc nameless = describe(*state, fill_nameless_files);
+    const struct replay_jail_desc nameless = describe(state, fill_nameless_files);
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }
 
 /* As after "server & exec hal-replay" of a shell. */
-static void children_of_before_are_left_alone(void **state)
+TEST_ON(children_of_before_are_left_alone, void *state)
 {
-    const struct replay_jail_desc desc = describe(*state, make_processes);
+    const struct replay_jail_desc desc = describe(state, make_processes);
     const pid_t server = fork();
     int exit_status;
     if (server == 0)
@@ -206,9 +201,9 @@ static void children_of_before_are_left_alone(void **state)
     assert_int_equal(waitpid(server, &exit_status, 0), server);
 }
 
-static void silence_has_a_limit(void **state)
+TEST_ON(silence_has_a_limit, void *state)
 {
-    struct replay_jail_desc desc = describe(*state, be_silent);
+    struct replay_jail_desc desc = describe(state, be_silent);
     struct replay_jail *jail;
     int exit_status;
     desc.patience_ns = 1000000;
@@ -242,21 +237,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_are_counted),
-        cmocka_unit_test(files_are_counted),
-        cmocka_unit_test(what_is_printed_is_counted),
-        cmocka_unit_test(no_file_is_larger_than_all_may_be),
-        cmocka_unit_test(memory_is_counted),
-        cmocka_unit_test(children_of_before_are_left_alone),
-        cmocka_unit_test(silence_has_a_limit),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);
 
 int main(void)
 {
-    return test_run_also_as_nobody(run_all);
+    return test_run_also_as_nobody(test_run);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/analysis/align.c against the longest common subsequence by the book's table. */
 #include "format/analysis/align.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { MOST = 60 };
 
@@ -53,9 +45,8 @@ static size_t check_matches(const uint64_t *a, size_t n, const uint64_t *b, size
     return found;
 }
 
-static void as_long_as_possible(void **unused)
+TEST(as_long_as_possible)
 {
-    (void)unused;
     for (unsigned round = 0; round < 3000; round++) {
         uint64_t a[MOST], b[MOST];
         size_t match[MOST];
@@ -71,9 +62,8 @@ static void as_long_as_possible(void **unused)
 }
 
 /* Nothing in common, and a lot of it: done at once all the same. */
-static void much_that_differs(void **unused)
+TEST(much_that_differs)
 {
-    (void)unused;
     enum { COUNT = 50000 };
     uint64_t *a = calloc(COUNT, sizeof *a), *b = calloc(COUNT, sizeof *b);
     size_t *match = calloc(COUNT, sizeof *match);
@@ -92,13 +82,4 @@ static void much_that_differs(void **unused)
     free(a);
     free(b);
     free(match);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_long_as_possible),
-        cmocka_unit_test(much_that_differs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

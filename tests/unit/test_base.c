@@ -3,12 +3,7 @@
 #include "format/trace.h"
 #include "hal/base/digest.h"
 #include "tests/support/folder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { MIDDLE = 1000, LARGE = 300000, SMALL = 255, MOST = LARGE };
 
@@ -110,9 +105,8 @@ static void write_both(const struct fixture *f)
     write_trace(f->new, f->old, new_contents, NEW);
 }
 
-static void what_is_there_is_not_stored_again(void **state)
+TEST_ON(what_is_there_is_not_stored_again, const struct fixture *f)
 {
-    const struct fixture *f = *state;
     write_both(f);
     struct trace_reader *reader = read_trace(f->new);
     const struct trace_counts *counts = trace_reader_counts(reader);
@@ -144,9 +138,8 @@ static void what_is_there_is_not_stored_again(void **state)
     trace_reader_close(reader);
 }
 
-static void the_other_trace_completes_it(void **state)
+TEST_ON(the_other_trace_completes_it, const struct fixture *f)
 {
-    const struct fixture *f = *state;
     write_both(f);
     write_trace(f->other, NULL, &(struct content){'d', SMALL + 1, 1}, 1);
     struct trace_reader *reader = read_trace(f->new);
@@ -165,9 +158,8 @@ static void the_other_trace_completes_it(void **state)
 
 /* What a trace only refers to it cannot give: the third stores it. Nothing goes round in circles.
  */
-static void references_are_not_followed_twice(void **state)
+TEST_ON(references_are_not_followed_twice, const struct fixture *f)
 {
-    const struct fixture *f = *state;
     const struct content third[] = {{'a', MIDDLE, 1}, {'x', MIDDLE, 2}};
     write_both(f);
     write_trace(f->other, f->new, third, 2);
@@ -184,9 +176,8 @@ static void references_are_not_followed_twice(void **state)
 
 /* Every byte of the other file, in steps: the bytes are right, or it is said that they are damaged,
  * and not that they are missing. */
-static void damage_of_the_other_trace_is_seen(void **state)
+TEST_ON(damage_of_the_other_trace_is_seen, const struct fixture *f)
 {
-    const struct fixture *f = *state;
     static uint8_t file_bytes[2 * MOST], bytes[MOST];
     size_t refused = 0;
     write_both(f);
@@ -219,9 +210,8 @@ static void damage_of_the_other_trace_is_seen(void **state)
     assert_true(refused >= 38); /* nearly all of the file are these contents */
 }
 
-static void what_is_no_trace_is_no_base(void **state)
+TEST_ON(what_is_no_trace_is_no_base, const struct fixture *f)
 {
-    const struct fixture *f = *state;
     struct trace_writer *writer;
     write_both(f);
     FILE *file = fopen(f->other, "w");
@@ -252,22 +242,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int try_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_is_not_stored_again),
-        cmocka_unit_test(the_other_trace_completes_it),
-        cmocka_unit_test(references_are_not_followed_twice),
-        cmocka_unit_test(damage_of_the_other_trace_is_seen),
-        cmocka_unit_test(what_is_no_trace_is_no_base),
-    };
-    return cmocka_run_group_tests_name(without_sha256 ? "without digests" : "with digests", tests,
-                                       set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);
 
 int main(void)
 {
-    const int failed = try_all();
+    const int failed = test_run();
     without_sha256 = true;
-    return failed + try_all();
+    print_message("Without digests:\n");
+    return failed + test_run();
 }

@@ -7,13 +7,9 @@
 #include "replay/variant/serial.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Ids. */
 enum { PLANT = 9, BUFFERS = 10, KERNEL = 20, DONE = 30, GATE = 31, COMMANDS = 1000 };
@@ -238,9 +234,8 @@ static void expect_by_digest(struct fixture *f, const struct replay_options *opt
     replay_plan_destroy(plan);
 }
 
-static void a_wrong_kernel_is_found_wherever_it_is(void **state)
+TEST_ON(a_wrong_kernel_is_found_wherever_it_is, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct replay_substitute substitute = {"mix", HAL_FORMAT_MSL, (const uint8_t *)wrong,
                                                  sizeof wrong - 1};
     uint64_t seed = 1;
@@ -297,9 +292,8 @@ static void a_wrong_kernel_is_found_wherever_it_is(void **state)
     print_message("%d plantings, seeds 1 to %" PRIu64 "\n", PLANTINGS, seed - 1);
 }
 
-static void what_is_the_same_is_not_found(void **state)
+TEST_ON(what_is_the_same_is_not_found, struct fixture *f)
 {
-    struct fixture *f = *state;
     need_compiler(f);
     build(f, 77);
     struct replay_plan *plan = load(f->path);
@@ -384,9 +378,8 @@ static struct replay_finding find_unwritten(struct fixture *f)
     return finding;
 }
 
-static void who_reads_what_nobody_wrote_is_found(void **state)
+TEST_ON(who_reads_what_nobody_wrote_is_found, struct fixture *f)
 {
-    struct fixture *f = *state;
     need_compiler(f);
     build_unwritten(f, true, 64);
     struct replay_finding finding = find_unwritten(f);
@@ -406,9 +399,8 @@ static void who_reads_what_nobody_wrote_is_found(void **state)
 /* ---- Serial plans ---- */
 
 /* Every submission becomes a step, in an order in which its waits are met; a place to stop cuts. */
-static void steps_stand_behind_what_can_run(void **state)
+TEST_ON(steps_stand_behind_what_can_run, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         build(f, seed);
         struct replay_plan *plan = load(f->path);
@@ -444,9 +436,8 @@ static void steps_stand_behind_what_can_run(void **state)
 }
 
 /* One by one, the submission comes when the host has set 5 already, in place of ending after it. */
-static void what_the_host_overtook_fails_as_it_did(void **state)
+TEST_ON(what_the_host_overtook_fails_as_it_did, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct trace_builder *b = &f->b;
     const struct trace_semaphore_value gate = {1, 1}, signals[] = {{2, 2}, {3, 1}}, six = {2, 6};
     static const uint8_t nines[] = {9, 9, 9, 9};
@@ -533,9 +524,8 @@ static struct replay_finding find_in_fills(struct fixture *f, bool ordered)
     return finding;
 }
 
-static void a_race_is_named_before_the_suspect(void **state)
+TEST_ON(a_race_is_named_before_the_suspect, struct fixture *f)
 {
-    struct fixture *f = *state;
     char text[4096];
     struct replay_finding finding = find_in_fills(f, false);
     assert_int_equal(finding.race_count, 1);
@@ -552,9 +542,8 @@ static void a_race_is_named_before_the_suspect(void **state)
     assert_null(strstr(text, "race"));
 }
 
-static void places_that_are_not_there_are_named(void **state)
+TEST_ON(places_that_are_not_there_are_named, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_serial serial;
     build(f, 5);
     struct replay_plan *plan = load(f->path);
@@ -575,9 +564,8 @@ static void places_that_are_not_there_are_named(void **state)
 }
 
 /* The parent of a sandbox reads no other file that a trace names. */
-static void system_files_lie_in_folders_of_the_system(void **state)
+TEST(system_files_lie_in_folders_of_the_system)
 {
-    (void)state;
     static const char *const in[] = {"/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib/libc.so",
                                      "/lib64/ld-linux-x86-64.so.2", "/lib32/libc.so.6"};
     static const char *const out[] = {"/library/secret",
@@ -595,9 +583,8 @@ static void system_files_lie_in_folders_of_the_system(void **state)
         assert_false(replay_is_system_file(out[i]));
 }
 
-static void steps_that_agree_do_not_decide_doubtful_bytes(void **state)
+TEST(steps_that_agree_do_not_decide_doubtful_bytes)
 {
-    (void)state;
     struct replay_finding finding = {.compared_bytes = 64};
     assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_SAME);
     finding.report.doubtful_reads = 1;
@@ -609,18 +596,4 @@ static void steps_that_agree_do_not_decide_doubtful_bytes(void **state)
     assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_INCOMPARABLE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_kernel_is_found_wherever_it_is),
-        cmocka_unit_test(what_is_the_same_is_not_found),
-        cmocka_unit_test(who_reads_what_nobody_wrote_is_found),
-        cmocka_unit_test(steps_stand_behind_what_can_run),
-        cmocka_unit_test(what_the_host_overtook_fails_as_it_did),
-        cmocka_unit_test(a_race_is_named_before_the_suspect),
-        cmocka_unit_test(places_that_are_not_there_are_named),
-        cmocka_unit_test(system_files_lie_in_folders_of_the_system),
-        cmocka_unit_test(steps_that_agree_do_not_decide_doubtful_bytes),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

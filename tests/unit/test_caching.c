@@ -20,9 +20,8 @@ static uint64_t most_bytes(struct hal_device *device)
     return hal_device_get_info(device)->max_buffer_bytes;
 }
 
-static void a_creation_empties_the_cache_before_it_fails(void **state)
+TEST(a_creation_empties_the_cache_before_it_fails)
 {
-    (void)state;
     struct hal_device *device = device_that_keeps_all();
     const uint64_t most = most_bytes(device);
     hal_buffer_release(fixture_buffer(device, "first", most / 4));
@@ -35,9 +34,8 @@ static void a_creation_empties_the_cache_before_it_fails(void **state)
     hal_device_release(device);
 }
 
-static void what_is_in_use_is_still_too_much(void **state)
+TEST(what_is_in_use_is_still_too_much)
 {
-    (void)state;
     struct hal_device *device = device_that_keeps_all();
     const uint64_t most = most_bytes(device);
     struct hal_buffer *held = fixture_buffer(device, "held", most / 2), *other;
@@ -50,9 +48,8 @@ static void what_is_in_use_is_still_too_much(void **state)
 }
 
 /* A slab of transient memory is a creation like any other. */
-static void transient_memory_empties_the_cache_too(void **state)
+TEST(transient_memory_empties_the_cache_too)
 {
-    (void)state;
     struct hal_device *device = device_that_keeps_all();
     struct hal_buffer *buffer;
     hal_buffer_release(fixture_buffer(device, "kept", most_bytes(device) - (1 << 20)));
@@ -63,9 +60,8 @@ static void transient_memory_empties_the_cache_too(void **state)
     hal_device_release(device);
 }
 
-static void what_is_kept_counts_as_used_by_the_driver_alone(void **state)
+TEST(what_is_kept_counts_as_used_by_the_driver_alone)
 {
-    (void)state;
     struct hal_device *device = device_that_keeps_all();
     int64_t used;
     hal_buffer_release(fixture_buffer(device, "kept", 12345678));
@@ -76,15 +72,4 @@ static void what_is_kept_counts_as_used_by_the_driver_alone(void **state)
     assert_ok(hal_device_query(device, "memory.used.bytes", &used));
     assert_int_equal(used, 0);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_creation_empties_the_cache_before_it_fails),
-        cmocka_unit_test(what_is_in_use_is_still_too_much),
-        cmocka_unit_test(transient_memory_empties_the_cache_too),
-        cmocka_unit_test(what_is_kept_counts_as_used_by_the_driver_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,8 @@
 
 /* ---- Scoped mappings ---- */
 
-static void large_transfers_come_in_pieces_and_nothing_is_lost(void **state)
+TEST_EACH(large_transfers_come_in_pieces_and_nothing_is_lost, contents_by_pages)
 {
-    (void)state;
     enum { LARGE = 11 * MIB + 123 };
     struct captured captured;
     uint64_t random = fixture_seed();
@@ -52,9 +51,8 @@ static void large_transfers_come_in_pieces_and_nothing_is_lost(void **state)
     free(data);
 }
 
-static void a_scoped_mapping_is_read_at_map_and_written_at_unmap(void **state)
+TEST_EACH(a_scoped_mapping_is_read_at_map_and_written_at_unmap, contents_by_pages)
 {
-    (void)state;
     struct captured captured;
     struct hal_mapping mapping, second;
     struct hal_device *device = fixture_device("cpu");
@@ -96,9 +94,8 @@ static void a_scoped_mapping_is_read_at_map_and_written_at_unmap(void **state)
 
 /* ---- Persistent mappings that are not coherent ---- */
 
-static void flush_writes_and_invalidate_reads(void **state)
+TEST_EACH(flush_writes_and_invalidate_reads, contents_by_pages)
 {
-    (void)state;
     struct captured captured;
     struct hal_mapping mapping;
     struct hal_device *device = fixture_device("cpu");
@@ -219,9 +216,8 @@ static void check_scene(const struct captured *captured, uint64_t visible, uint6
     assert_int_equal(captured_count(captured, TRACE_COMMAND_BUFFER_CREATE), 2);
 }
 
-static void late_captures_begin_with_what_is_there(void **state)
+TEST_EACH(late_captures_begin_with_what_is_there, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     enum { PRIVATE = 20 * MIB + 7 };
     struct captured captured;
     struct scene scene = make_scene(PRIVATE);
@@ -247,9 +243,8 @@ static void late_captures_begin_with_what_is_there(void **state)
 }
 
 /* Objects that outlive a capture are clean for the next one. */
-static void captures_leave_nothing_behind(void **state)
+TEST_EACH(captures_leave_nothing_behind, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct scene scene = make_scene(1000);
     for (unsigned round = 0; round < 3; round++) {
@@ -295,9 +290,8 @@ static bool system_has_userfault(void)
     return descriptor >= 0;
 }
 
-static void pages_are_asked_about_from_the_first_persistent_mapping_on(void **state)
+TEST_EACH(pages_are_asked_about_from_the_first_persistent_mapping_on, contents_by_pages)
 {
-    (void)state;
     const size_t wanted = system_has_userfault() ? 1 : 0;
     struct hal_mapping mapping;
     struct hal_device *device = fixture_device("cpu");
@@ -318,22 +312,4 @@ static void pages_are_asked_about_from_the_first_persistent_mapping_on(void **st
 }
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(large_transfers_come_in_pieces_and_nothing_is_lost,
-                               contents_by_pages),
-        cmocka_unit_test_setup(a_scoped_mapping_is_read_at_map_and_written_at_unmap,
-                               contents_by_pages),
-        cmocka_unit_test_setup(flush_writes_and_invalidate_reads, contents_by_pages),
-        cmocka_unit_test_setup(late_captures_begin_with_what_is_there, contents_by_pages),
-        cmocka_unit_test_setup(late_captures_begin_with_what_is_there, contents_by_comparison),
-        cmocka_unit_test_setup(captures_leave_nothing_behind, contents_by_pages),
-        cmocka_unit_test_setup(captures_leave_nothing_behind, contents_by_comparison),
-#ifdef __linux__
-        cmocka_unit_test_setup(pages_are_asked_about_from_the_first_persistent_mapping_on,
-                               contents_by_pages),
-#endif
-    };
-    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
-}
+TEST_SUITE_FIXTURE(contents_setup, contents_teardown);

@@ -39,9 +39,8 @@ static void assert_begin_fails(struct hal_device *device,
     assert_fails(hal_device_profiling_end(device), HAL_NOT_FOUND, "");
 }
 
-static void wrong_options_are_refused_with_their_name(void **state)
+TEST(wrong_options_are_refused_with_their_name)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu");
     struct hal_profiling_options options = {.file = path, .mode = "vibes"};
     assert_begin_fails(device, &options, HAL_UNSUPPORTED, "vibes");
@@ -73,9 +72,8 @@ static void wrong_options_are_refused_with_their_name(void **state)
     hal_device_release(device);
 }
 
-static void an_existing_file_is_kept_unless_forced(void **state)
+TEST(an_existing_file_is_kept_unless_forced)
 {
-    (void)state;
     struct captured captured;
     struct stat found;
     struct hal_device *device = fixture_device("cpu");
@@ -105,9 +103,8 @@ static void assert_recorded(const struct captured *captured, size_t n, const cha
 }
 
 /* Each with the very message that the program got; a wait that is over before it is met is none. */
-static void why_calls_failed_is_recorded(void **state)
+TEST(why_calls_failed_is_recorded)
 {
-    (void)state;
     static const char source[] = "kernel void f() { nonsense; }\n";
     static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     const struct hal_executable_desc desc = {.label = "wrong.metal",
@@ -228,9 +225,8 @@ static int status_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-static void a_full_file_ends_recording_and_nothing_else(void **state)
+TEST(a_full_file_ends_recording_and_nothing_else)
 {
-    (void)state;
     const pid_t child = fork();
     if (child == 0) {
         capture_beyond_the_limit();
@@ -240,9 +236,8 @@ static void a_full_file_ends_recording_and_nothing_else(void **state)
 }
 
 /* The same without another capture after it: what is in the file is readable and says so. */
-static void a_full_file_is_readable_and_says_that_it_is_incomplete(void **state)
+TEST(a_full_file_is_readable_and_says_that_it_is_incomplete)
 {
-    (void)state;
     struct captured captured;
     const pid_t child = fork();
     if (child == 0) {
@@ -278,9 +273,8 @@ static void a_full_file_is_readable_and_says_that_it_is_incomplete(void **state)
 }
 
 /* Where rings had to be small, by the limits of the process for example. */
-static void a_record_larger_than_a_ring_gets_one_that_holds_it(void **state)
+TEST(a_record_larger_than_a_ring_gets_one_that_holds_it)
 {
-    (void)state;
     enum { MANY = 10000 };
     struct captured captured;
     struct lines lines = {0};
@@ -316,9 +310,8 @@ static void a_record_larger_than_a_ring_gets_one_that_holds_it(void **state)
 
 /* ---- Forks ---- */
 
-static void the_child_of_a_fork_leaves_the_file_to_its_parent(void **state)
+TEST(the_child_of_a_fork_leaves_the_file_to_its_parent)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
@@ -379,9 +372,8 @@ static void exit_with_work_in_flight(void)
     exit(0);
 }
 
-static void an_exit_with_work_in_flight_closes_the_file(void **state)
+TEST(an_exit_with_work_in_flight_closes_the_file)
 {
-    (void)state;
     struct captured captured;
     const pid_t child = fork();
     if (child == 0)
@@ -397,20 +389,12 @@ static void an_exit_with_work_in_flight_closes_the_file(void **state)
     captured_close(&captured);
 }
 
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(set_up, remove_folder);
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(wrong_options_are_refused_with_their_name, remove_trace),
-        cmocka_unit_test_teardown(an_existing_file_is_kept_unless_forced, remove_trace),
-        cmocka_unit_test_teardown(why_calls_failed_is_recorded, remove_trace),
-        cmocka_unit_test_teardown(a_full_file_ends_recording_and_nothing_else, remove_trace),
-        cmocka_unit_test_teardown(a_full_file_is_readable_and_says_that_it_is_incomplete,
-                                  remove_trace),
-        cmocka_unit_test_teardown(an_exit_with_work_in_flight_closes_the_file, remove_trace),
-        cmocka_unit_test_teardown(a_record_larger_than_a_ring_gets_one_that_holds_it, remove_trace),
-        cmocka_unit_test_teardown(the_child_of_a_fork_leaves_the_file_to_its_parent, remove_trace),
-    };
     if (atexit(let_work_go_on) != 0)
         return 1;
-    return cmocka_run_group_tests(tests, set_up, remove_folder);
+    return test_run();
 }

@@ -87,9 +87,8 @@ static void check_trace(uint32_t flags)
     captured_close(&captured);
 }
 
-static void all_variants_are_recorded(void **state)
+TEST(all_variants_are_recorded)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     captured_begin(device, path);
     struct hal_executable *executable = create(device);
@@ -99,9 +98,8 @@ static void all_variants_are_recorded(void **state)
     check_trace(TRACE_FLAG_REFLECTED);
 }
 
-static void a_snapshot_has_all_variants(void **state)
+TEST(a_snapshot_has_all_variants)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_executable *executable = create(device);
     captured_begin(device, path);
@@ -119,9 +117,8 @@ static const char takes[] =
     "kernel void writes(device uint *x [[buffer(0)]]) { x[0] = 1; }\n";
 
 /* Written down from the source: entry, set, index, access. The push constants are no binding. */
-static void bindings_are_recorded(void **state)
+TEST(bindings_are_recorded)
 {
-    (void)state;
     static const struct trace_entry_binding wanted[4] = {
         {1, 0, 2, HAL_ACCESS_READ},
         {1, 0, 3, HAL_ACCESS_READ | HAL_ACCESS_WRITE},
@@ -153,9 +150,8 @@ static void bindings_are_recorded(void **state)
 }
 
 /* Far more than the staging memory holds at once: each part is given back. */
-static void memory_of_variants_is_used_again(void **state)
+TEST(memory_of_variants_is_used_again)
 {
-    (void)state;
     setenv("HAL_DEVICE_PROFILING_STAGING_MIB", "1", 1);
     struct hal_device *device = fixture_device("cpu?threads=1");
     captured_begin(device, path);
@@ -170,13 +166,5 @@ static void memory_of_variants_is_used_again(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(all_variants_are_recorded, remove_trace),
-        cmocka_unit_test_teardown(a_snapshot_has_all_variants, remove_trace),
-        cmocka_unit_test_teardown(bindings_are_recorded, remove_trace),
-        cmocka_unit_test_teardown(memory_of_variants_is_used_again, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, set_up, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(set_up, remove_folder);

@@ -142,9 +142,8 @@ static void run_calls(struct hal_driver_device *top)
     top->ops->object_destroy(top, &buffer.object);
 }
 
-static void work_handed_in_during_a_wait_is_seen_by_the_next(void **state)
+TEST(work_handed_in_during_a_wait_is_seen_by_the_next)
 {
-    (void)state;
     struct test_folder folder;
     struct captured captured;
     char path[PATH_MAX];
@@ -170,12 +169,4 @@ static void work_handed_in_during_a_wait_is_seen_by_the_next(void **state)
     assert_int_equal(read->size, WRITTEN);
     captured_close(&captured);
     test_folder_remove(&folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_handed_in_during_a_wait_is_seen_by_the_next),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

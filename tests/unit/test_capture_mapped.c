@@ -15,9 +15,8 @@
 
 /* ---- Persistent mappings of coherent memory ---- */
 
-static void stores_are_recorded_before_the_submission(void **state)
+TEST_EACH(stores_are_recorded_before_the_submission, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     enum { SUBMISSIONS = 12 };
     struct captured captured;
     uint64_t random = fixture_seed();
@@ -58,9 +57,8 @@ static void stores_are_recorded_before_the_submission(void **state)
 
 /* Memory is used again, with what was in it: the second buffer's first stores change nothing there,
  * and a replay's memory does not hold them. */
-static void stores_of_what_was_there_are_recorded(void **state)
+TEST_EACH(stores_of_what_was_there_are_recorded, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     uint64_t random = fixture_seed(), ids[2];
     static uint8_t expected[BYTES], seen[BYTES];
@@ -93,9 +91,8 @@ static void stores_of_what_was_there_are_recorded(void **state)
     captured_close(&captured);
 }
 
-static void only_what_changed_is_recorded(void **state)
+TEST_EACH(only_what_changed_is_recorded, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -221,9 +218,9 @@ static void slot_step(struct slots *slots, uint64_t *random)
     }
 }
 
-static void what_work_reads_is_recorded_before_it_can_begin(void **state)
+TEST_EACH(what_work_reads_is_recorded_before_it_can_begin, contents_by_pages,
+          contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     uint64_t random = fixture_seed();
     struct slots slots = {.device = fixture_device("cpu"),
@@ -260,9 +257,8 @@ static void what_work_reads_is_recorded_before_it_can_begin(void **state)
 }
 
 /* Nothing reads it but the host, through another mapping. */
-static void stores_are_recorded_before_the_host_reads_them(void **state)
+TEST_EACH(stores_are_recorded_before_the_host_reads_them, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     uint8_t byte = 0;
     struct hal_device *device = fixture_device("cpu");
@@ -290,9 +286,8 @@ static void stores_are_recorded_before_the_host_reads_them(void **state)
     captured_close(&captured);
 }
 
-static void a_signal_from_the_host_publishes_stores_too(void **state)
+TEST_EACH(a_signal_from_the_host_publishes_stores_too, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -331,9 +326,8 @@ static void a_signal_from_the_host_publishes_stores_too(void **state)
 }
 
 /* Mappings that overlap, and one buffer that shares pages with others. */
-static void every_mapping_gets_its_part(void **state)
+TEST_EACH(every_mapping_gets_its_part, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     uint8_t expected_large[BYTES], expected_small[3][300];
     struct hal_device *device = fixture_device("cpu");
@@ -387,9 +381,8 @@ static void every_mapping_gets_its_part(void **state)
 }
 
 /* Of one block the device is about to write a part, and the host has written another. */
-static void stores_beside_unfinished_work_are_recorded(void **state)
+TEST_EACH(stores_beside_unfinished_work_are_recorded, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     uint8_t *seen = hal_alloc(1, BYTES);
     struct hal_device *device = fixture_device("cpu?queues=2");
@@ -447,9 +440,8 @@ static void replace_descriptors(const char *wanted)
 }
 
 /* A program that closes what it has not opened takes the system's account of written pages away. */
-static void stores_are_recorded_where_the_system_stops_telling(void **state)
+TEST_EACH(stores_are_recorded_where_the_system_stops_telling, contents_by_pages)
 {
-    (void)state;
     static const char *const taken[] = {"/pagemap", "anon_inode:[userfaultfd]"};
     enum { TAKEN = sizeof taken / sizeof *taken };
     struct captured captured;
@@ -484,9 +476,8 @@ static void stores_are_recorded_where_the_system_stops_telling(void **state)
 #endif
 
 /* The program's own memory, with what it held before and what it gets later. */
-static void imported_memory_is_recorded_before_the_work(void **state)
+TEST_EACH(imported_memory_is_recorded_before_the_work, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     enum { SUBMISSIONS = 4 };
     struct captured captured;
     uint64_t random = fixture_seed();
@@ -523,33 +514,4 @@ static void imported_memory_is_recorded_before_the_work(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(stores_are_recorded_before_the_submission, contents_by_pages),
-        cmocka_unit_test_setup(stores_are_recorded_before_the_submission, contents_by_comparison),
-        cmocka_unit_test_setup(stores_of_what_was_there_are_recorded, contents_by_pages),
-        cmocka_unit_test_setup(stores_of_what_was_there_are_recorded, contents_by_comparison),
-        cmocka_unit_test_setup(only_what_changed_is_recorded, contents_by_pages),
-        cmocka_unit_test_setup(only_what_changed_is_recorded, contents_by_comparison),
-        cmocka_unit_test_setup(what_work_reads_is_recorded_before_it_can_begin, contents_by_pages),
-        cmocka_unit_test_setup(what_work_reads_is_recorded_before_it_can_begin,
-                               contents_by_comparison),
-        cmocka_unit_test_setup(stores_are_recorded_before_the_host_reads_them, contents_by_pages),
-        cmocka_unit_test_setup(stores_are_recorded_before_the_host_reads_them,
-                               contents_by_comparison),
-        cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, contents_by_pages),
-        cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, contents_by_comparison),
-        cmocka_unit_test_setup(every_mapping_gets_its_part, contents_by_pages),
-        cmocka_unit_test_setup(every_mapping_gets_its_part, contents_by_comparison),
-        cmocka_unit_test_setup(stores_beside_unfinished_work_are_recorded, contents_by_pages),
-        cmocka_unit_test_setup(stores_beside_unfinished_work_are_recorded, contents_by_comparison),
-#ifdef __linux__
-        cmocka_unit_test_setup(stores_are_recorded_where_the_system_stops_telling,
-                               contents_by_pages),
-#endif
-        cmocka_unit_test_setup(imported_memory_is_recorded_before_the_work, contents_by_pages),
-        cmocka_unit_test_setup(imported_memory_is_recorded_before_the_work, contents_by_comparison),
-    };
-    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
-}
+TEST_SUITE_FIXTURE(contents_setup, contents_teardown);

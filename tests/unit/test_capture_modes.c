@@ -114,9 +114,8 @@ static void check_times(const struct captured *captured, uint64_t submission)
     assert_int_equal(found, TIMES);
 }
 
-static void times_of_dispatches_are_recorded(void **state)
+TEST(times_of_dispatches_are_recorded)
 {
-    (void)state;
     static const char *const modes[] = {"dispatch", "executable"};
     make_times();
     for (size_t i = 0; i < 2; i++) {
@@ -131,9 +130,8 @@ static void times_of_dispatches_are_recorded(void **state)
     }
 }
 
-static void mode_queue_asks_for_no_times(void **state)
+TEST(mode_queue_asks_for_no_times)
 {
-    (void)state;
     struct captured captured;
     capture_two_submissions("queue");
     assert_false(asked_for_times);
@@ -143,9 +141,8 @@ static void mode_queue_asks_for_no_times(void **state)
     captured_close(&captured);
 }
 
-static void the_header_says_what_was_asked_for(void **state)
+TEST(the_header_says_what_was_asked_for)
 {
-    (void)state;
     struct captured captured;
     capture_two_submissions("queue");
     captured_open(&captured, path);
@@ -161,12 +158,5 @@ static void the_header_says_what_was_asked_for(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(times_of_dispatches_are_recorded, remove_trace),
-        cmocka_unit_test_teardown(mode_queue_asks_for_no_times, remove_trace),
-        cmocka_unit_test_teardown(the_header_says_what_was_asked_for, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

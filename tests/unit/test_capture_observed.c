@@ -10,9 +10,8 @@
 /* ---- What the device wrote ---- */
 
 /* Pages that another mapping of the buffer covers stay watched when the first one goes. */
-static void a_mapping_that_goes_leaves_the_other_exact(void **state)
+TEST_EACH(a_mapping_that_goes_leaves_the_other_exact, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_mapping first, second;
     struct hal_device *device = fixture_device("cpu");
@@ -43,9 +42,8 @@ static void a_mapping_that_goes_leaves_the_other_exact(void **state)
     captured_close(&captured);
 }
 
-static void finished_work_is_observed_in_mapped_memory(void **state)
+TEST_EACH(finished_work_is_observed_in_mapped_memory, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -81,9 +79,8 @@ static void finished_work_is_observed_in_mapped_memory(void **state)
 
 /* Work has ended, and nobody has looked, when the next submission uses what it wrote: that is no
  * write of the host. What the host stored beside it, into the same page, is. */
-static void finished_work_is_not_taken_for_the_host(void **state)
+TEST_EACH(finished_work_is_not_taken_for_the_host, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     enum { FROM = 40000, TO = 45000 };
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
@@ -129,9 +126,8 @@ static void finished_work_is_not_taken_for_the_host(void **state)
 }
 
 /* Two buffers that are far smaller than a page: the host writes one, the device the other. */
-static void small_buffers_are_exact(void **state)
+TEST_EACH(small_buffers_are_exact, contents_by_pages)
 {
-    (void)state;
     enum { SMALL = 64 };
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
@@ -178,9 +174,8 @@ static void small_buffers_are_exact(void **state)
     captured_close(&captured);
 }
 
-static void work_that_nobody_looked_at_is_not_observed(void **state)
+TEST_EACH(work_that_nobody_looked_at_is_not_observed, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -229,9 +224,8 @@ static void work_that_nobody_looked_at_is_not_observed(void **state)
 }
 
 /* A wait for any of several values tells of those that were reached, and of no others. */
-static void a_wait_for_any_observes_what_was_reached(void **state)
+TEST_EACH(a_wait_for_any_observes_what_was_reached, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -270,9 +264,8 @@ static void a_wait_for_any_observes_what_was_reached(void **state)
 }
 
 /* What unfinished work may still write is no result yet. */
-static void ranges_of_unfinished_work_are_left_out(void **state)
+TEST_EACH(ranges_of_unfinished_work_are_left_out, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?queues=2");
     captured_begin(device, contents_path);
@@ -314,9 +307,8 @@ static void ranges_of_unfinished_work_are_left_out(void **state)
 }
 
 /* Small buffers lie side by side on a page. */
-static void a_neighbours_writes_are_not_taken_for_ones_own(void **state)
+TEST_EACH(a_neighbours_writes_are_not_taken_for_ones_own, contents_by_pages, contents_by_comparison)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, contents_path);
@@ -350,9 +342,8 @@ static void a_neighbours_writes_are_not_taken_for_ones_own(void **state)
 
 /* Two slots of one buffer: while the device works on one, the host fills the other. With the
  * system's account of pages this is exact. */
-static void host_and_device_share_a_buffer(void **state)
+TEST_EACH(host_and_device_share_a_buffer, contents_by_pages)
 {
-    (void)state;
     enum { SLOT = 64 * KIB, STEPS = 10 };
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
@@ -406,26 +397,4 @@ static void host_and_device_share_a_buffer(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, contents_by_pages),
-        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, contents_by_comparison),
-        cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, contents_by_pages),
-        cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, contents_by_comparison),
-        cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_pages),
-        cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_comparison),
-        cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_pages),
-        cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_comparison),
-        cmocka_unit_test_setup(small_buffers_are_exact, contents_by_pages),
-        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_pages),
-        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_comparison),
-        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_pages),
-        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_comparison),
-        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own, contents_by_pages),
-        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own,
-                               contents_by_comparison),
-        cmocka_unit_test_setup(host_and_device_share_a_buffer, contents_by_pages),
-    };
-    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
-}
+TEST_SUITE_FIXTURE(contents_setup, contents_teardown);

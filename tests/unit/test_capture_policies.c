@@ -39,9 +39,8 @@ static const struct trace_content_event *nth_content(const struct captured *capt
     return event;
 }
 
-static void digests_stand_for_bytes(void **state)
+TEST(digests_stand_for_bytes)
 {
-    (void)state;
     /* printf abc | sha256sum */
     static const uint8_t abc[32] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
                                     0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
@@ -74,9 +73,8 @@ static void digests_stand_for_bytes(void **state)
     captured_close(&captured);
 }
 
-static void nothing_is_kept_where_nothing_is_wanted(void **state)
+TEST(nothing_is_kept_where_nothing_is_wanted)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     begin_with(device, (struct hal_profiling_options){.contents = "none", .outputs = "none"});
@@ -93,9 +91,8 @@ static void nothing_is_kept_where_nothing_is_wanted(void **state)
 
 /* A byte for its size, and the frame's head, is all that a random content takes besides its bytes:
  * no digest of 32. Repeated, it takes nothing. */
-static void bytes_are_stored_once_and_without_digests(void **state)
+TEST(bytes_are_stored_once_and_without_digests)
 {
-    (void)state;
     enum { COUNT = 200, EACH = 100, MOST_HEADS = 3 * 100 };
     struct captured captured;
     uint64_t random = fixture_seed();
@@ -119,9 +116,8 @@ static void bytes_are_stored_once_and_without_digests(void **state)
 
 /* 1000 of 2500 bytes are used by the first write and 1000 by its read; the second pair does not
  * fit, the third one, which is smaller, does. */
-static void the_budget_ends_bytes_and_not_the_capture(void **state)
+TEST(the_budget_ends_bytes_and_not_the_capture)
 {
-    (void)state;
     static const bool by_digest[] = {false, true, false};
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
@@ -143,9 +139,8 @@ static void the_budget_ends_bytes_and_not_the_capture(void **state)
 }
 
 /* However small they are: 100 bytes are ten of ten. */
-static void small_contents_use_up_the_budget(void **state)
+TEST(small_contents_use_up_the_budget)
 {
-    (void)state;
     enum { EACH = 10, FIT = 10, COUNT = 20 };
     struct captured captured;
     const uint8_t data[EACH] = {1};
@@ -166,9 +161,8 @@ static void small_contents_use_up_the_budget(void **state)
 }
 
 /* The same bytes twice: the second capture refers to the first one's, and reads like it with it. */
-static void a_capture_refers_to_another_one(void **state)
+TEST(a_capture_refers_to_another_one)
 {
-    (void)state;
     char second[PATH_MAX];
     test_folder_file(&contents_folder, "second.pb.zst", second);
     struct hal_device *device = fixture_device("cpu");
@@ -225,9 +219,8 @@ static void read_from_file(struct hal_device *device, const char *path, struct h
 }
 
 /* Once, and again when the time or the size is another one. */
-static void a_file_is_told_of_with_its_size_and_time(void **state)
+TEST(a_file_is_told_of_with_its_size_and_time)
 {
-    (void)state;
     static const struct {
         off_t bytes;
         struct timespec modified;
@@ -287,9 +280,8 @@ static void digest_contents(struct hal_device *device)
 
 /* Of many calls, which are sampled, and of contents, each of which is measured. The least is far
  * less than either can take: a digest of 32 MiB is no matter of a millisecond. */
-static void what_recording_cost_is_told(void **state)
+TEST(what_recording_cost_is_told)
 {
-    (void)state;
     static const struct {
         void (*make_calls)(struct hal_device *device);
         uint64_t least_ns;
@@ -311,9 +303,8 @@ static void what_recording_cost_is_told(void **state)
 }
 
 /* The error is the largest of the process so far: it only grows. */
-static void the_clock_and_its_error_are_told(void **state)
+TEST(the_clock_and_its_error_are_told)
 {
-    (void)state;
     struct captured captured;
     uint64_t before_ns, after_ns;
     struct hal_device *device = fixture_device("cpu");
@@ -330,9 +321,8 @@ static void the_clock_and_its_error_are_told(void **state)
 }
 
 /* From there on nothing is recorded, and the trace says how much that was, and why. */
-static void a_file_that_is_forbidden_ends_the_recording(void **state)
+TEST(a_file_that_is_forbidden_ends_the_recording)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     begin_with(device, (struct hal_profiling_options){.files = "fail"});
@@ -356,9 +346,8 @@ static void a_file_that_is_forbidden_ends_the_recording(void **state)
     captured_close(&captured);
 }
 
-static void wrong_policies_are_refused(void **state)
+TEST(wrong_policies_are_refused)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu");
     assert_fails(
         hal_device_profiling_begin(
@@ -375,9 +364,8 @@ static void wrong_policies_are_refused(void **state)
     hal_device_release(device);
 }
 
-static void tiny_staging_waits_for_the_writer(void **state)
+TEST(tiny_staging_waits_for_the_writer)
 {
-    (void)state;
     struct captured captured;
     uint64_t random = fixture_seed();
     uint8_t *data = malloc(24 * MIB);
@@ -402,21 +390,5 @@ static void tiny_staging_waits_for_the_writer(void **state)
     free(data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(digests_stand_for_bytes, contents_by_pages),
-        cmocka_unit_test_setup(nothing_is_kept_where_nothing_is_wanted, contents_by_pages),
-        cmocka_unit_test_setup(bytes_are_stored_once_and_without_digests, contents_by_pages),
-        cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, contents_by_pages),
-        cmocka_unit_test_setup(small_contents_use_up_the_budget, contents_by_pages),
-        cmocka_unit_test_setup(a_capture_refers_to_another_one, contents_by_pages),
-        cmocka_unit_test_setup(a_file_is_told_of_with_its_size_and_time, contents_by_pages),
-        cmocka_unit_test_setup(a_file_that_is_forbidden_ends_the_recording, contents_by_pages),
-        cmocka_unit_test_setup(what_recording_cost_is_told, contents_by_pages),
-        cmocka_unit_test_setup(the_clock_and_its_error_are_told, contents_by_pages),
-        cmocka_unit_test_setup(wrong_policies_are_refused, contents_by_pages),
-        cmocka_unit_test_setup(tiny_staging_waits_for_the_writer, contents_by_pages),
-    };
-    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
-}
+TEST_FIXTURE(contents_by_pages, NULL);
+TEST_SUITE_FIXTURE(contents_setup, contents_teardown);

@@ -12,6 +12,7 @@ static const uint8_t zeros[32] = {0xf5, 0xa5, 0xfd, 0x42, 0xd1, 0x6a, 0x20, 0x30
                                   0xf0, 0xe8, 0xea, 0x98, 0x31, 0xa9, 0x27, 0x59, 0xfb, 0x4b};
 
 static const uint32_t private_memory = HAL_MEMORY_DEVICE_LOCAL;
+static uint32_t memory; /* of the buffers: as the set-up chose */
 
 static struct hal_device *begin(const char *uri)
 {
@@ -47,11 +48,22 @@ static const struct trace_written *written(const struct captured *captured, size
     return &outputs->outputs[0];
 }
 
+static int on_any(void **state)
+{
+    memory = 0;
+    return contents_by_pages(state);
+}
+
+static int on_private(void **state)
+{
+    memory = private_memory;
+    return contents_by_pages(state);
+}
+
 /* ---- What is known ---- */
 
-static void each_submission_has_the_digest_of_what_it_wrote(void **state)
+TEST_EACH(each_submission_has_the_digest_of_what_it_wrote, on_any, on_private)
 {
-    const uint32_t memory = *(const uint32_t *)*state;
     struct captured captured;
     struct hal_device *device = begin("cpu");
     struct hal_buffer *buffer = contents_buffer(device, memory, KIB);
@@ -85,11 +97,10 @@ static void each_submission_has_the_digest_of_what_it_wrote(void **state)
     captured_close(&captured);
 }
 
-static void what_nobody_wrote_is_zero(void **state)
+TEST_EACH(what_nobody_wrote_is_zero, on_any, on_private)
 {
     static const char source[] = "kernel void touch(device uint *out, uint at "
                                  "[[thread_position_in_grid]]) { if (at > 1000) out[at] = 1; }";
-    const uint32_t memory = *(const uint32_t *)*state;
     struct captured captured;
     struct hal_device *device = begin("cpu");
     const struct hal_entry_point entry = {.name = "touch", .group_size = {1, 1, 1}};
@@ -123,12 +134,11 @@ static void what_nobody_wrote_is_zero(void **state)
     captured_close(&captured);
 }
 
-static void what_kernels_only_read_has_none(void **state)
+TEST_EACH(what_kernels_only_read_has_none, contents_by_pages)
 {
     static const char source[] = "kernel void copy(device const uint *in, device uint *out) "
                                  "{ out[0] = in[0]; }";
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu");
     const struct hal_entry_point entry = {.name = "copy", .group_size = {1, 1, 1}};
     const struct hal_executable_variant variant = {HAL_FORMAT_MSL, source, sizeof source - 1};
@@ -160,10 +170,9 @@ static void what_kernels_only_read_has_none(void **state)
 /* ---- What is not ---- */
 
 /* Both wait for the host, so the one that ends first ends while the other may run. */
-static void work_that_runs_at_the_same_time_has_none(void **state)
+TEST_EACH(work_that_runs_at_the_same_time_has_none, contents_by_pages)
 {
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu?threads=2&queues=2");
     struct hal_buffer *buffer = contents_buffer(device, private_memory, KIB);
     struct hal_semaphore *go = fixture_semaphore(device, "go", 0);
@@ -196,10 +205,9 @@ static void work_that_runs_at_the_same_time_has_none(void **state)
 }
 
 /* As above, but each waits for the one before: all of it was handed in before anything ran. */
-static void work_in_order_has_its_own(void **state)
+TEST_EACH(work_in_order_has_its_own, contents_by_pages)
 {
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu?threads=2&queues=2");
     struct hal_buffer *buffer = contents_buffer(device, private_memory, KIB);
     struct hal_semaphore *line = fixture_semaphore(device, "line", 0);
@@ -233,9 +241,8 @@ static void fill_later(struct hal_device *device, struct hal_buffer *buffer, uin
 
 /* In memory of 1 MiB, which the two that come first take: copies of 448 KiB. What ends gives it
  * back, also to a larger one, but no one may have more than that. */
-static void there_is_a_limit_to_copies_in_flight(void **state)
+TEST_EACH(there_is_a_limit_to_copies_in_flight, contents_by_pages)
 {
-    (void)state;
     enum { WAITING = 5, ALL = WAITING + 3 };
     static const uint64_t sizes[ALL - WAITING] = {400, 900, 1100};
     struct captured captured;
@@ -281,11 +288,10 @@ static void there_is_a_limit_to_copies_in_flight(void **state)
 }
 
 /* A file's bytes come while the update may run. */
-static void work_beside_a_read_has_none(void **state)
+TEST_EACH(work_beside_a_read_has_none, contents_by_pages)
 {
     struct captured captured;
     struct hal_file *file;
-    (void)state;
     struct hal_device *device = begin("cpu?threads=2&queues=2");
     struct hal_buffer *buffer = contents_buffer(device, private_memory, KIB);
     struct hal_semaphore *go = fixture_semaphore(device, "go", 0);
@@ -322,10 +328,9 @@ static void work_beside_a_read_has_none(void **state)
 }
 
 /* The other device's semaphore cannot tell that the first has not begun. */
-static void what_was_refused_ran_beside_nothing(void **state)
+TEST_EACH(what_was_refused_ran_beside_nothing, contents_by_pages)
 {
     struct captured captured;
-    (void)state;
     struct hal_device *other = fixture_device("cpu");
     struct hal_device *device = begin("cpu");
     struct hal_buffer *buffer = contents_buffer(device, private_memory, KIB);
@@ -351,10 +356,9 @@ static void what_was_refused_ran_beside_nothing(void **state)
     captured_close(&captured);
 }
 
-static void what_the_host_may_write_has_none(void **state)
+TEST_EACH(what_the_host_may_write_has_none, contents_by_pages)
 {
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu");
     struct hal_buffer *buffer = contents_buffer(device, 0, KIB);
     struct hal_mapping mapping =
@@ -369,10 +373,9 @@ static void what_the_host_may_write_has_none(void **state)
     captured_close(&captured);
 }
 
-static void failed_work_has_none(void **state)
+TEST_EACH(failed_work_has_none, contents_by_pages)
 {
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu");
     struct hal_buffer *buffer = contents_buffer(device, 0, KIB);
     struct hal_semaphore *go = fixture_semaphore(device, "go", 0);
@@ -391,11 +394,10 @@ static void failed_work_has_none(void **state)
 }
 
 /* More ranges than one record holds; memory for copies comes and is used again. */
-static void there_may_be_many(void **state)
+TEST_EACH(there_may_be_many, contents_by_pages)
 {
     enum { RANGES = 600, ROUNDS = 20 };
     struct captured captured;
-    (void)state;
     struct hal_device *device = begin("cpu");
     struct hal_buffer *buffer = contents_buffer(device, private_memory, RANGES * 16);
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
@@ -423,37 +425,4 @@ static void there_may_be_many(void **state)
     captured_close(&captured);
 }
 
-static const uint32_t any_memory = 0;
-
-static int on_any(void **state)
-{
-    *state = (void *)(uintptr_t)&any_memory;
-    return contents_by_pages(state);
-}
-
-static int on_private(void **state)
-{
-    const int result = contents_by_pages(state);
-    *state = (void *)(uintptr_t)&private_memory;
-    return result;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_submission_has_the_digest_of_what_it_wrote, on_any),
-        cmocka_unit_test_setup(each_submission_has_the_digest_of_what_it_wrote, on_private),
-        cmocka_unit_test_setup(what_nobody_wrote_is_zero, on_any),
-        cmocka_unit_test_setup(what_nobody_wrote_is_zero, on_private),
-        cmocka_unit_test_setup(what_kernels_only_read_has_none, contents_by_pages),
-        cmocka_unit_test_setup(work_that_runs_at_the_same_time_has_none, contents_by_pages),
-        cmocka_unit_test_setup(work_in_order_has_its_own, contents_by_pages),
-        cmocka_unit_test_setup(work_beside_a_read_has_none, contents_by_pages),
-        cmocka_unit_test_setup(there_is_a_limit_to_copies_in_flight, contents_by_pages),
-        cmocka_unit_test_setup(what_was_refused_ran_beside_nothing, contents_by_pages),
-        cmocka_unit_test_setup(what_the_host_may_write_has_none, contents_by_pages),
-        cmocka_unit_test_setup(failed_work_has_none, contents_by_pages),
-        cmocka_unit_test_setup(there_may_be_many, contents_by_pages),
-    };
-    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
-}
+TEST_SUITE_FIXTURE(contents_setup, contents_teardown);

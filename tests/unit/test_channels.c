@@ -47,9 +47,8 @@ static void hand_in(struct hal_device *device, struct hal_channel *channel,
                                                            .receive = buffer}));
 }
 
-static void the_log_names_them(void **state)
+TEST(the_log_names_them)
 {
-    (void)state;
     struct hal_device *devices[3];
     struct hal_channel *channels[3];
     struct hal_buffer *buffers[3];
@@ -79,9 +78,8 @@ static void the_log_names_them(void **state)
     }
 }
 
-static void what_patience_can_be(void **state)
+TEST(what_patience_can_be)
 {
-    (void)state;
     static const char *const wrong[] = {"soon", "10x", "1ms", "25h", "-1s", "never "};
     struct hal_device *device;
     struct hal_channel *channel;
@@ -112,9 +110,8 @@ static void *make_groups(void *device)
     return NULL;
 }
 
-static void groups_come_and_go(void **state)
+TEST(groups_come_and_go)
 {
-    (void)state;
     struct hal_device *device;
     pthread_t threads[4];
     void *failed;
@@ -130,11 +127,6 @@ static void groups_come_and_go(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_names_them),
-        cmocka_unit_test(what_patience_can_be),
-        cmocka_unit_test(groups_come_and_go),
-    };
     hal_log_set_sink(sink, NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -52,9 +52,8 @@ static enum hal_status create(uint64_t bytes, uint32_t memory, uint32_t usage)
     return status;
 }
 
-static void buffers(void **state)
+TEST(buffers)
 {
-    (void)state;
     struct hal_buffer *created;
     const struct hal_buffer_desc desc = {.bytes = 1};
     assert_fails(hal_buffer_create(NULL, &desc, &created), HAL_INVALID, "device is NULL");
@@ -69,9 +68,8 @@ static void buffers(void **state)
     assert_ok(create(1, HAL_MEMORY_HOST_CACHED, HAL_USAGE_MAPPING));
 }
 
-static void mappings(void **state)
+TEST(mappings)
 {
-    (void)state;
     struct hal_mapping mapping;
     uint8_t byte = 0;
     assert_fails(hal_buffer_map(NULL, HAL_MAP_READ, 0, 1, &mapping), HAL_INVALID, "buffer is NULL");
@@ -112,9 +110,8 @@ static enum hal_status compile(struct hal_executable_desc desc)
 }
 
 /* In whatever order; each index once, but for components. */
-static void constants_are_told_apart(void **state)
+TEST(constants_are_told_apart)
 {
-    (void)state;
     struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
     struct hal_constant *const values = calloc(HAL_MAX_LIST + 1, sizeof *values);
     assert_non_null(values);
@@ -143,9 +140,8 @@ static void constants_are_told_apart(void **state)
     free(values);
 }
 
-static void executables(void **state)
+TEST(executables)
 {
-    (void)state;
     struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
     struct hal_constant constant = {.index = 3, .type = HAL_CONSTANT_BOOL, .bits = 2};
     struct hal_executable_desc desc = {.label = "exe",
@@ -211,9 +207,8 @@ static void executables(void **state)
 }
 
 /* As on many a device with Vulkan. */
-static void a_device_may_take_fewer_constants(void **state)
+TEST(a_device_may_take_fewer_constants)
 {
-    (void)state;
     const uint32_t most = device->info.max_constant_bytes, few = 128;
     const uint8_t data[132] = {0};
     struct hal_entry_point entry = {
@@ -249,9 +244,8 @@ static void a_device_may_take_fewer_constants(void **state)
     device->info.max_constant_bytes = most;
 }
 
-static void transfers(void **state)
+TEST(transfers)
 {
-    (void)state;
     assert_fails(hal_command_fill(NULL, buffer, 0, 4, 0, 4), HAL_INVALID, "command buffer is NULL");
     assert_fails(hal_command_fill(commands, NULL, 0, 4, 0, 4), HAL_INVALID, "buffer is NULL");
     assert_fails(hal_command_fill(commands, foreign, 0, 4, 0, 4), HAL_INVALID,
@@ -277,9 +271,8 @@ static void transfers(void **state)
     hal_buffer_release(bound);
 }
 
-static void barriers(void **state)
+TEST(barriers)
 {
-    (void)state;
     struct hal_buffer_barrier range = {.buffer = buffer, .offset = 64, .bytes = 1};
     struct hal_barrier_desc desc = {.source_stages = 8};
     assert_fails(hal_command_barrier(commands, &desc), HAL_INVALID,
@@ -294,9 +287,8 @@ static void barriers(void **state)
     assert_fails(hal_command_barrier(commands, &desc), HAL_INVALID, "1 buffers at NULL");
 }
 
-static void bindings_and_constants(void **state)
+TEST(bindings_and_constants)
 {
-    (void)state;
     struct hal_binding bindings[HAL_MAX_BINDINGS + 1] = {{buffer, 0, 4}};
     assert_fails(hal_command_push_descriptor_set(commands, 4, bindings, 1), HAL_INVALID,
                  "set 4: the last is 3");
@@ -326,9 +318,8 @@ static enum hal_status submit(struct hal_submit_desc desc)
 }
 
 /* What a call may list is what a trace holds: 65536. */
-static void long_lists(void **state)
+TEST(long_lists)
 {
-    (void)state;
     enum { MANY = 65537 };
     struct hal_semaphore_value *values = malloc(MANY * sizeof *values);
     struct hal_buffer_barrier *ranges = malloc(MANY * sizeof *ranges);
@@ -355,9 +346,8 @@ static void long_lists(void **state)
     free((void *)lists);
 }
 
-static void submissions(void **state)
+TEST(submissions)
 {
-    (void)state;
     struct hal_command_buffer *nothing = NULL;
     struct hal_semaphore *strange = fixture_semaphore(other, "strange", 0);
     struct hal_semaphore_value value = {semaphore, UINT64_MAX};
@@ -386,9 +376,8 @@ static void submissions(void **state)
     hal_semaphore_release(strange);
 }
 
-static void null_is_released_by_doing_nothing(void **state)
+TEST(null_is_released_by_doing_nothing)
 {
-    (void)state;
     uint64_t value;
     hal_device_retain(NULL);
     hal_device_release(NULL);
@@ -403,20 +392,4 @@ static void null_is_released_by_doing_nothing(void **state)
     assert_fails(hal_device_query(device, NULL, NULL), HAL_INVALID, "needs a key");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers),
-        cmocka_unit_test(mappings),
-        cmocka_unit_test(constants_are_told_apart),
-        cmocka_unit_test(executables),
-        cmocka_unit_test(a_device_may_take_fewer_constants),
-        cmocka_unit_test(transfers),
-        cmocka_unit_test(long_lists),
-        cmocka_unit_test(barriers),
-        cmocka_unit_test(bindings_and_constants),
-        cmocka_unit_test(submissions),
-        cmocka_unit_test(null_is_released_by_doing_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

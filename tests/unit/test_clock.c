@@ -22,9 +22,8 @@ static int64_t read_at(const struct hal_clock_fit *fit, uint64_t ticks)
     return ns;
 }
 
-static void a_line_needs_two_moments(void **state)
+TEST(a_line_needs_two_moments)
 {
-    (void)state;
     struct hal_clock_fit fit = {0};
     int64_t ns = 0;
     bool stale = false;
@@ -56,9 +55,8 @@ static void follow(struct hal_clock_fit *fit, int64_t from_ms, int64_t to_ms, in
     }
 }
 
-static void a_counter_off_its_pace_is_followed(void **state)
+TEST(a_counter_off_its_pace_is_followed)
 {
-    (void)state;
     static const int64_t paces[] = {0, 100, -100, 500, -500};
     for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
         struct hal_clock_fit fit = {0};
@@ -72,9 +70,8 @@ static void a_counter_off_its_pace_is_followed(void **state)
 
 /* The system's clock begins to be slewed: the error is seen, told, and taken back without a step.
  */
-static void a_change_of_pace_is_told_and_taken_back(void **state)
+TEST(a_change_of_pace_is_told_and_taken_back)
 {
-    (void)state;
     struct hal_clock_fit fit = {0};
     int64_t last_ns = 0;
     hal_clock_fit_update(&fit, ticks_at(1 * MS, 0), 1 * MS);
@@ -96,9 +93,8 @@ static void a_change_of_pace_is_told_and_taken_back(void **state)
     assert_in_range(last_ns, 11999 * (int64_t)MS - 500, 11999 * (int64_t)MS + 500);
 }
 
-static void a_machine_that_slept_jumps_forward_and_never_back(void **state)
+TEST(a_machine_that_slept_jumps_forward_and_never_back)
 {
-    (void)state;
     struct hal_clock_fit fit = {0};
     hal_clock_fit_update(&fit, ticks_at(1 * MS, 0), 1 * MS);
     hal_clock_fit_update(&fit, ticks_at(30 * MS, 0), 30 * MS);
@@ -126,9 +122,8 @@ static int64_t system_ns(void)
 }
 
 /* Long enough for several fits; what hal_clock_name admits counts, and what two looks differ by. */
-static void the_clock_is_the_systems(void **state)
+TEST(the_clock_is_the_systems)
 {
-    (void)state;
     uint64_t error_ns;
     int64_t last_ns = 0;
     for (const int64_t end_ns = system_ns() + 400 * MS; last_ns < end_ns;) {
@@ -144,9 +139,8 @@ static void the_clock_is_the_systems(void **state)
 }
 
 /* Whoever has not seen the newest line yet reads the same as those that have. */
-static void a_new_line_begins_in_the_future(void **state)
+TEST(a_new_line_begins_in_the_future)
 {
-    (void)state;
     struct hal_clock_fit fit = {0};
     hal_clock_fit_update(&fit, ticks_at(1 * MS, 0), 1 * MS);
     hal_clock_fit_update(&fit, ticks_at(30 * MS, 0), 30 * MS);
@@ -191,9 +185,8 @@ static void *look(void *unused)
     return NULL;
 }
 
-static void no_thread_sees_it_go_back(void **state)
+TEST(no_thread_sees_it_go_back)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
@@ -203,18 +196,4 @@ static void no_thread_sees_it_go_back(void **state)
         assert_int_equal(pthread_join(threads[i], &failed), 0);
         assert_null(failed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_needs_two_moments),
-        cmocka_unit_test(a_counter_off_its_pace_is_followed),
-        cmocka_unit_test(a_new_line_begins_in_the_future),
-        cmocka_unit_test(a_change_of_pace_is_told_and_taken_back),
-        cmocka_unit_test(a_machine_that_slept_jumps_forward_and_never_back),
-        cmocka_unit_test(the_clock_is_the_systems),
-        cmocka_unit_test(no_thread_sees_it_go_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

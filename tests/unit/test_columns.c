@@ -6,17 +6,9 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Numbers up to 9 exist. */
 static bool resolve_digits(void *user, enum trace_reference reference, uint64_t *number)
@@ -111,9 +103,8 @@ static void make_submits(struct two_submits *s)
     s->chunk.submit = &s->submit;
 }
 
-static void columns_mean_what_the_document_says(void **state)
+TEST(columns_mean_what_the_document_says)
 {
-    (void)state;
     struct two_submits s;
     struct trace_bytes records = {0};
     make_submits(&s);
@@ -148,9 +139,8 @@ static void expect_refused(const struct two_submits *s, enum hal_status expected
     free(records.data);
 }
 
-static void lengths_must_agree(void **state)
+TEST(lengths_must_agree)
 {
-    (void)state;
     struct two_submits s;
     make_submits(&s);
     s.chunk.n_begin_ns = 1;
@@ -176,9 +166,8 @@ static void lengths_must_agree(void **state)
     expect_refused(&s, HAL_CORRUPT, "wait_idle: 0 records, but there are columns");
 }
 
-static void values_must_fit(void **state)
+TEST(values_must_fit)
 {
-    (void)state;
     struct two_submits s;
     make_submits(&s);
     s.queue[1] = 1ull << 32;
@@ -196,9 +185,8 @@ static void values_must_fit(void **state)
     expect_refused(&s, HAL_CORRUPT, "the limit is 65536");
 }
 
-static void kinds_and_numbers_must_be_known(void **state)
+TEST(kinds_and_numbers_must_be_known)
 {
-    (void)state;
     struct two_submits s;
     make_submits(&s);
     s.kinds[1] = (Haltrace__EventKind)63;
@@ -220,9 +208,8 @@ static void kinds_and_numbers_must_be_known(void **state)
     free(records.data);
 }
 
-static void bytes_must_be_all_used(void **state)
+TEST(bytes_must_be_all_used)
 {
-    (void)state;
     uint8_t data[5] = {1, 2, 3, 4, 5};
     uint64_t sizes[2] = {2, 3};
     Haltrace__SegmentKind kinds[2] = {HALTRACE__SEGMENT_KIND__UPDATE,
@@ -255,9 +242,8 @@ static void bytes_must_be_all_used(void **state)
 }
 
 /* A few bytes of input must not become gigabytes of records: columns of zeros may be absent. */
-static void small_messages_cannot_take_much_memory(void **state)
+TEST(small_messages_cannot_take_much_memory)
 {
-    (void)state;
     const size_t count = 12u << 20;
     uint8_t *packed = malloc(count + 64);
     size_t at = 0, made;
@@ -296,9 +282,8 @@ static void small_messages_cannot_take_much_memory(void **state)
     free(notes);
 }
 
-static void unknown_fields_below_1000_need_a_newer_reader(void **state)
+TEST(unknown_fields_below_1000_need_a_newer_reader)
 {
-    (void)state;
     size_t count;
     struct trace_bytes records = {0};
     static const uint8_t required[] = {0xB8, 0x3E, 1}; /* field 999, number 1 */
@@ -330,9 +315,8 @@ static void unknown_fields_below_1000_need_a_newer_reader(void **state)
 }
 
 /* Random bytes, and random changes of good messages: anything but a crash. */
-static void noise_is_survived(void **state)
+TEST(noise_is_survived)
 {
-    (void)state;
     const uint64_t seed = 4;
     print_message("seed %llu\n", (unsigned long long)seed);
     struct random_records r = {.state = seed, .next_ticket = 1, .now_ns = 1};
@@ -366,9 +350,8 @@ static void noise_is_survived(void **state)
     free(bad);
 }
 
-static void numbers_that_nobody_defined(void **state)
+TEST(numbers_that_nobody_defined)
 {
-    (void)state;
     char path[] = "/tmp/haltrace-columns-XXXXXX";
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -399,9 +382,8 @@ static void numbers_that_nobody_defined(void **state)
 }
 
 /* A record in memory: whole, cut off, with a list that is longer than any may be. */
-static void records_must_be_whole(void **state)
+TEST(records_must_be_whole)
 {
-    (void)state;
     enum { MANY = TRACE_MAX_STACK_FRAMES + 1 };
     union {
         struct trace_stack record;
@@ -423,9 +405,8 @@ static void records_must_be_whole(void **state)
     assert_int_equal(trace_record_check(&trace_table_family, &stack, sizeof stack), HAL_CORRUPT);
 }
 
-static void arenas_keep_their_limit(void **state)
+TEST(arenas_keep_their_limit)
 {
-    (void)state;
     struct trace_arena arena;
     trace_arena_init(&arena, 1000);
     uint8_t *first = trace_arena_alloc(&arena, 600);
@@ -442,22 +423,4 @@ static void arenas_keep_their_limit(void **state)
     trace_arena_reset(&arena);
     assert_non_null(trace_arena_alloc(&arena, 1000));
     trace_arena_finish(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_mean_what_the_document_says),
-        cmocka_unit_test(lengths_must_agree),
-        cmocka_unit_test(values_must_fit),
-        cmocka_unit_test(kinds_and_numbers_must_be_known),
-        cmocka_unit_test(bytes_must_be_all_used),
-        cmocka_unit_test(small_messages_cannot_take_much_memory),
-        cmocka_unit_test(unknown_fields_below_1000_need_a_newer_reader),
-        cmocka_unit_test(noise_is_survived),
-        cmocka_unit_test(numbers_that_nobody_defined),
-        cmocka_unit_test(records_must_be_whole),
-        cmocka_unit_test(arenas_keep_their_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

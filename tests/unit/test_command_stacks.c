@@ -84,9 +84,8 @@ static uint64_t caller_of(const struct captured *captured, const struct trace_st
     return caller;
 }
 
-static void each_command_has_the_stack_of_its_recording(void **state)
+TEST(each_command_has_the_stack_of_its_recording)
 {
-    (void)state;
     static uint32_t stacks[COMMANDS];
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?threads=1");
@@ -110,9 +109,8 @@ static void each_command_has_the_stack_of_its_recording(void **state)
 }
 
 /* What was recorded before, or under another capture, has none; nor without being asked for. */
-static void stacks_are_of_this_capture_alone(void **state)
+TEST(stacks_are_of_this_capture_alone)
 {
-    (void)state;
     static uint32_t stacks[COMMANDS];
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?threads=1");
@@ -139,9 +137,8 @@ static void stacks_are_of_this_capture_alone(void **state)
     captured_close(&captured);
 }
 
-static void without_being_asked_there_are_none(void **state)
+TEST(without_being_asked_there_are_none)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?threads=1");
     begin(device, "submission");
@@ -157,9 +154,8 @@ static void without_being_asked_there_are_none(void **state)
 }
 
 /* Each submission has one, unless none are wanted: the library's function, then who called it. */
-static void submissions_have_stacks(void **state)
+TEST(submissions_have_stacks)
 {
-    (void)state;
     static const char *const stacks[] = {"none", "submission", "command"};
     struct hal_device *device = fixture_device("cpu?threads=1");
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
@@ -188,13 +184,5 @@ static void submissions_have_stacks(void **state)
     hal_device_release(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_command_has_the_stack_of_its_recording, remove_trace),
-        cmocka_unit_test_teardown(stacks_are_of_this_capture_alone, remove_trace),
-        cmocka_unit_test_teardown(without_being_asked_there_are_none, remove_trace),
-        cmocka_unit_test_teardown(submissions_have_stacks, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -20,9 +20,8 @@ static int close_device(void **state)
     return 0;
 }
 
-static void the_list_is_verbatim(void **state)
+TEST(the_list_is_verbatim)
 {
-    (void)state;
     struct hal_buffer *a = fixture_buffer(device, "a", 100), *b = fixture_buffer(device, "b", 64);
     struct hal_command_buffer *commands = fixture_commands(device, "list", HAL_REUSABLE);
     const struct hal_buffer_barrier range = {.buffer = a, .offset = 60, .bytes = HAL_WHOLE_BUFFER};
@@ -112,9 +111,8 @@ static void the_list_is_verbatim(void **state)
     hal_buffer_release(a);
 }
 
-static void an_empty_list_is_legal(void **state)
+TEST(an_empty_list_is_legal)
 {
-    (void)state;
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
     fixture_run(device, commands);
     assert_null(hal_segment_first(commands));
@@ -126,9 +124,8 @@ static void an_empty_list_is_legal(void **state)
 
 /* One buffer per command, so that the cache of retained objects overflows; all are released
  * before the list runs. */
-static void objects_are_kept(void **state)
+TEST(objects_are_kept)
 {
-    (void)state;
     enum { COUNT = 500 };
     static struct hal_buffer *buffers[COUNT];
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
@@ -155,9 +152,8 @@ static void objects_are_kept(void **state)
 }
 
 /* The second and third list take over memory of the first. */
-static void large_lists_follow_one_another(void **state)
+TEST(large_lists_follow_one_another)
 {
-    (void)state;
     enum { COUNT = 40000, LISTS = 4 };
     static uint32_t got[COUNT];
     struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
@@ -176,9 +172,8 @@ static void large_lists_follow_one_another(void **state)
     hal_buffer_release(buffer);
 }
 
-static void groups_are_balanced(void **state)
+TEST(groups_are_balanced)
 {
-    (void)state;
     struct hal_command_buffer *commands = fixture_commands(device, "groups", HAL_ONE_SHOT);
     assert_fails(hal_command_debug_end(commands), HAL_INVALID, "command buffer 'groups'");
     assert_ok(hal_command_debug_begin(commands, NULL, 0));
@@ -189,9 +184,8 @@ static void groups_are_balanced(void **state)
     hal_command_buffer_release(commands);
 }
 
-static void one_shot_means_once(void **state)
+TEST(one_shot_means_once)
 {
-    (void)state;
     struct hal_command_buffer *commands = fixture_commands(device, "once", HAL_ONE_SHOT);
     struct hal_command_buffer *fresh = fixture_commands(device, "fresh", HAL_ONE_SHOT);
     assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
@@ -209,12 +203,4 @@ static void one_shot_means_once(void **state)
     hal_command_buffer_release(commands);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_list_is_verbatim), cmocka_unit_test(an_empty_list_is_legal),
-        cmocka_unit_test(objects_are_kept),     cmocka_unit_test(large_lists_follow_one_another),
-        cmocka_unit_test(groups_are_balanced),  cmocka_unit_test(one_shot_means_once),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TEST_SUITE_FIXTURE(open_device, close_device);

@@ -2,6 +2,7 @@
 /* viewer/describe/compare.c: two captures of one program are the same however noisy they are, and
  * one of a program that takes half as long again is not; and whoever tells what a scope, an
  * iteration or a kernel typically takes, tells the same. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/describe/compare.h"
 #include "viewer/describe/describe.h"
@@ -9,16 +10,7 @@
 #include "viewer/report/report.h"
 #include "viewer/ui/panes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, DONE = 1, COMMANDS = 10, KERNEL = 900, MOST = 64 };
 
@@ -163,9 +155,8 @@ static void make_noise(uint64_t *random, double factor, int64_t durations_ns[MOS
     }
 }
 
-static void noise_is_no_difference_and_half_as_long_again_is_one(void **state)
+TEST(noise_is_no_difference_and_half_as_long_again_is_one)
 {
-    (void)state;
     enum { PAIRS = 20, SEED = 23 };
     uint64_t random = SEED;
     printf("seed %d\n", SEED);
@@ -188,9 +179,8 @@ static void noise_is_no_difference_and_half_as_long_again_is_one(void **state)
     }
 }
 
-static void few_iterations_do_not_tell(void **state)
+TEST(few_iterations_do_not_tell)
 {
-    (void)state;
     const int64_t first[] = {100000, 100000, 100000}, second[] = {900000, 900000, 900000};
     for (int count = 1; count <= 3; count++) {
         struct compared c;
@@ -222,9 +212,8 @@ static char *printed(const struct view_model *m, enum view_report report, bool j
 /* Warm-up, then 100 to 107 us, but for two interruptions: without the two of warm-up the durations
  * are 100 ... 107 us, 900 and 700 us; their median is 104.5 us, and the interval of ten from the
  * 2nd to the 9th. Half of each is the kernel's. */
-static void all_reports_tell_the_same(void **state)
+TEST(all_reports_tell_the_same)
 {
-    (void)state;
     static const int64_t us[12] = {800, 300, 100, 107, 900, 101, 106, 102, 105, 700, 103, 104};
     int64_t durations[12], steady[12];
     struct compared c;
@@ -271,9 +260,8 @@ static void all_reports_tell_the_same(void **state)
 
 /* Two threads: the second one's scopes come behind the first one's in the file. The slow ones,
  * which are the first of both by time, are warm-up. */
-static void scopes_of_several_threads_are_in_order_of_time(void **state)
+TEST(scopes_of_several_threads_are_in_order_of_time)
 {
-    (void)state;
     struct trace_builder b;
     begin_trace(&b, paths[0]);
     for (int i = 0; i < 8; i++)
@@ -291,13 +279,4 @@ static void scopes_of_several_threads_are_in_order_of_time(void **state)
     view_model_close(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_is_no_difference_and_half_as_long_again_is_one),
-        cmocka_unit_test(few_iterations_do_not_tell),
-        cmocka_unit_test(all_reports_tell_the_same),
-        cmocka_unit_test(scopes_of_several_threads_are_in_order_of_time),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/findings/condition.c: every subject, relation and unit against a trace worked out by hand.
  */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/findings/condition.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000 };
 
@@ -74,9 +66,8 @@ static bool holds(const char *text, char *out, size_t bytes)
     return view_condition_holds(&condition, model, &findings, out, bytes);
 }
 
-static void conditions_compare_what_there_is(void **state)
+TEST(conditions_compare_what_there_is)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool holds;
@@ -104,9 +95,8 @@ static void conditions_compare_what_there_is(void **state)
     assert_string_equal(text, "gaps: 60.0 % of 500 ns");
 }
 
-static void what_is_no_condition_is_named(void **state)
+TEST(what_is_no_condition_is_named)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"", "expected a condition like"},
         {"gaps", "expected a condition like"},
@@ -133,11 +123,4 @@ static void what_is_no_condition_is_named(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions_compare_what_there_is),
-        cmocka_unit_test(what_is_no_condition_is_named),
-    };
-    return cmocka_run_group_tests(tests, open_trace, close_trace);
-}
+TEST_SUITE_FIXTURE(open_trace, close_trace);

@@ -7,18 +7,10 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
 #include <openssl/sha.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/haltrace-contents-XXXXXX";
 static char path[sizeof folder + 16];
@@ -59,6 +51,20 @@ static struct trace_reader *open_reader(void)
     return reader;
 }
 
+static int with_digests(void **state)
+{
+    (void)state;
+    without_sha256 = false;
+    return 0;
+}
+
+static int without_digests(void **state)
+{
+    (void)state;
+    without_sha256 = true;
+    return 0;
+}
+
 static void fill(uint8_t *data, size_t bytes, uint64_t seed, bool is_random)
 {
     struct random_records r = {.state = seed};
@@ -87,9 +93,8 @@ static void check(struct trace_reader *reader, uint64_t number, const uint8_t *d
 }
 
 /* Sizes around what is written alone (256 KiB) and what a batch holds (1 MiB). */
-static void all_sizes_come_back_and_are_stored_once(void **state)
+TEST_EACH(all_sizes_come_back_and_are_stored_once, with_digests, without_digests)
 {
-    without_sha256 = *(const bool *)*state;
     static const size_t sizes[] = {0,      1,       31,      4096,    65536,  262143,
                                    262144, 1048575, 1048576, 1048577, 4194304};
     enum { COUNT = sizeof sizes / sizeof sizes[0] };
@@ -121,9 +126,8 @@ static void all_sizes_come_back_and_are_stored_once(void **state)
     free(data);
 }
 
-static void thousands_of_small_ones(void **state)
+TEST_EACH(thousands_of_small_ones, with_digests, without_digests)
 {
-    without_sha256 = *(const bool *)*state;
     enum { COUNT = 20000 };
     struct trace_writer *writer = open_writer();
     uint8_t data[64];
@@ -147,9 +151,8 @@ static void thousands_of_small_ones(void **state)
     trace_reader_close(reader);
 }
 
-static void what_compresses_is_compressed(void **state)
+TEST(what_compresses_is_compressed)
 {
-    (void)state;
     const size_t bytes = 8 << 20;
     uint8_t *data = malloc(bytes);
     for (int random = 0; random < 2; random++) {
@@ -171,9 +174,8 @@ static void what_compresses_is_compressed(void **state)
 
 /* Of 232 values 24 are twice as frequent, so that a byte has 7.8 bits: 2 percent are not worth the
  * time. */
-static void what_hardly_compresses_is_stored_as_it_is(void **state)
+TEST(what_hardly_compresses_is_stored_as_it_is)
 {
-    (void)state;
     const size_t bytes = 1 << 20;
     uint8_t *data = malloc(bytes);
     fill(data, bytes, 3, true);
@@ -191,9 +193,8 @@ static void what_hardly_compresses_is_stored_as_it_is(void **state)
 
 /* A frame of zstd would add 14: its head of 7, a block's of 3, a checksum of 4. Of ours are the
  * number of the first content, and its size. */
-static void what_compressing_makes_larger_is_stored_as_it_is(void **state)
+TEST(what_compressing_makes_larger_is_stored_as_it_is)
 {
-    (void)state;
     enum { MOST_META = 8 };
     uint8_t data[1000];
     without_sha256 = true;
@@ -208,9 +209,8 @@ static void what_compressing_makes_larger_is_stored_as_it_is(void **state)
     trace_reader_close(reader);
 }
 
-static void contents_come_before_the_events_that_name_them(void **state)
+TEST(contents_come_before_the_events_that_name_them)
 {
-    (void)state;
     struct trace_content_event access = {.head = {.kind = TRACE_HOST_WRITE, .bytes = sizeof access},
                                          .size = 5};
     struct trace_writer *writer = open_writer();
@@ -226,9 +226,8 @@ static void contents_come_before_the_events_that_name_them(void **state)
     assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
 }
 
-static void limits_and_wrong_numbers(void **state)
+TEST(limits_and_wrong_numbers)
 {
-    (void)state;
     uint8_t *data = calloc(1, TRACE_MAX_CONTENT_BYTES + 1);
     uint64_t number, size;
     uint8_t sha256[32];
@@ -248,9 +247,8 @@ static void limits_and_wrong_numbers(void **state)
 }
 
 /* One that the trace has already needs no number. */
-static void no_more_than_readers_take(void **state)
+TEST(no_more_than_readers_take)
 {
-    (void)state;
     uint64_t number = 0;
     struct trace_output output = {0};
     struct trace_contents contents;
@@ -272,9 +270,8 @@ static void no_more_than_readers_take(void **state)
 }
 
 /* Without a digest the checksum tells. */
-static void damage_is_seen(void **state)
+TEST_EACH(damage_is_seen, with_digests, without_digests)
 {
-    without_sha256 = *(const bool *)*state;
     const size_t bytes = 1 << 20;
     uint64_t size;
     uint8_t sha256[32], *data = malloc(bytes);
@@ -302,9 +299,8 @@ static void damage_is_seen(void **state)
 
 /* Of what was written in a hurry, six bits in a byte, a quarter goes; digests that the capture went
  * without do not come. */
-static void recompressed_traces_are_smaller(void **state)
+TEST(recompressed_traces_are_smaller)
 {
-    (void)state;
     enum { HURRIED_BYTES = 512 << 10 };
     bool copied = true;
     char other[sizeof path + 8];
@@ -343,25 +339,4 @@ static void recompressed_traces_are_smaller(void **state)
     unlink(other);
 }
 
-int main(void)
-{
-    static const bool with = false, without = true;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(all_sizes_come_back_and_are_stored_once,
-                                  (void *)(uintptr_t)&with),
-        cmocka_unit_test_prestate(all_sizes_come_back_and_are_stored_once,
-                                  (void *)(uintptr_t)&without),
-        cmocka_unit_test_prestate(thousands_of_small_ones, (void *)(uintptr_t)&with),
-        cmocka_unit_test_prestate(thousands_of_small_ones, (void *)(uintptr_t)&without),
-        cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&with),
-        cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&without),
-        cmocka_unit_test(recompressed_traces_are_smaller),
-        cmocka_unit_test(what_compresses_is_compressed),
-        cmocka_unit_test(what_hardly_compresses_is_stored_as_it_is),
-        cmocka_unit_test(what_compressing_makes_larger_is_stored_as_it_is),
-        cmocka_unit_test(contents_come_before_the_events_that_name_them),
-        cmocka_unit_test(limits_and_wrong_numbers),
-        cmocka_unit_test(no_more_than_readers_take),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

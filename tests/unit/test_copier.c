@@ -123,24 +123,21 @@ static void store_with_threads(uint32_t threads)
 }
 
 /* The staging memory is smaller than what they store: copies wait for the writer, too. */
-static void threads_that_share_a_copier_store_and_record_the_same(void **state)
+TEST(threads_that_share_a_copier_store_and_record_the_same)
 {
-    (void)state;
     store_with_threads(1);
     unlink(path);
     store_with_threads(CAPTURE_COPIER_MOST_THREADS);
 }
 
-static void so_do_threads_without_one(void **state)
+TEST(so_do_threads_without_one)
 {
-    (void)state;
     store_with_threads(0);
 }
 
 /* Nobody but the copier's thread takes a part here. */
-static void the_thread_copies_without_help(void **state)
+TEST(the_thread_copies_without_help)
 {
-    (void)state;
     struct capture_stream stream;
     uint64_t random = fixture_seed(), position = 0, other = 0;
     uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
@@ -167,9 +164,8 @@ static void *finish_copy(void *stream)
 
 /* Nobody takes the content away from a thread that looks at it: here one that only counted itself
  * in. */
-static void who_is_inside_is_waited_for(void **state)
+TEST(who_is_inside_is_waited_for)
 {
-    (void)state;
     struct capture_stream stream;
     uint64_t random = fixture_seed(), position = 0, other = 0;
     uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
@@ -195,9 +191,8 @@ static void who_is_inside_is_waited_for(void **state)
 }
 
 /* It would bind the copier's threads as well; another one starts them. */
-static void a_bound_thread_starts_none(void **state)
+TEST(a_bound_thread_starts_none)
 {
-    (void)state;
     struct capture_stream stream;
     uint64_t random = fixture_seed(), position = 0;
     uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
@@ -239,9 +234,8 @@ static uint64_t memory_expected(const struct capture_policy *policy, uint64_t by
     return (after - before) / CAPTURE_COPIER_LEAST_BYTES;
 }
 
-static void memory_for_what_is_expected_is_made_ready(void **state)
+TEST(memory_for_what_is_expected_is_made_ready)
 {
-    (void)state;
     struct capture_policy policy = {0};
     const uint64_t least = CAPTURE_COPIER_LEAST_BYTES;
     assert_int_equal(policy.contents, CAPTURE_BYTES);
@@ -256,9 +250,8 @@ static void memory_for_what_is_expected_is_made_ready(void **state)
 }
 
 /* The program's bytes arrive all the same, and the loss is counted. */
-static void what_cannot_be_recorded_is_stored(void **state)
+TEST(what_cannot_be_recorded_is_stored)
 {
-    (void)state;
     struct capture_stream stream;
     uint64_t random = fixture_seed();
     uint8_t *data = random_bytes(MOST_BYTES, &random), *target = calloc(1, MOST_BYTES);
@@ -277,17 +270,5 @@ static void what_cannot_be_recorded_is_stored(void **state)
     free(data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(threads_that_share_a_copier_store_and_record_the_same,
-                                  remove_trace),
-        cmocka_unit_test_teardown(so_do_threads_without_one, remove_trace),
-        cmocka_unit_test_teardown(the_thread_copies_without_help, remove_trace),
-        cmocka_unit_test_teardown(who_is_inside_is_waited_for, remove_trace),
-        cmocka_unit_test_teardown(a_bound_thread_starts_none, remove_trace),
-        cmocka_unit_test_teardown(memory_for_what_is_expected_is_made_ready, remove_trace),
-        cmocka_unit_test_teardown(what_cannot_be_recorded_is_stored, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/findings/timing.c, findings.c: what findings cost is what mending them saves, at most. */
+#include "tests/support/test.h"
 #include "tests/unit/findings_fixture.h"
 #include "tests/viewer/decode_trace.h"
 
 #include <dirent.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- Made-up waits and submissions ---- */
 
@@ -75,9 +68,8 @@ static void two_that_wait(struct trace_builder *b)
     b->thread = 1;
 }
 
-static void dropping_waits_saves_no_more_than_was_waited(void **state)
+TEST(dropping_waits_saves_no_more_than_was_waited)
 {
-    (void)state;
     /* Three waits of 70 ns, with 20 ns of execution in each. */
     costs_are(NULL, NULL, 3, 3 * 50, 3 * 70);
     /* A device of its own is idle for 90 ns from such a wait to the next execution. */
@@ -90,9 +82,8 @@ static void dropping_waits_saves_no_more_than_was_waited(void **state)
 
 /* Forty that are ready at once and run one after the other, 10 ns each, the first one from 30 ns
  * on: the device is idle for those alone. */
-static void what_waits_for_others_costs_nothing(void **state)
+TEST(what_waits_for_others_costs_nothing)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -132,9 +123,8 @@ static bool keeps_to_bounds(const char *file)
     return true;
 }
 
-static void no_golden_trace_has_more_to_save_than_there_is(void **state)
+TEST(no_golden_trace_has_more_to_save_than_there_is)
 {
-    (void)state;
     size_t count = 0;
     DIR *traces = opendir(TRACES_FOLDER);
     assert_non_null(traces);
@@ -155,12 +145,4 @@ static void no_golden_trace_has_more_to_save_than_there_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dropping_waits_saves_no_more_than_was_waited),
-        cmocka_unit_test(what_waits_for_others_costs_nothing),
-        cmocka_unit_test(no_golden_trace_has_more_to_save_than_there_is),
-    };
-    return cmocka_run_group_tests(tests, findings_set_up, findings_tear_down);
-}
+TEST_SUITE_FIXTURE(findings_set_up, findings_tear_down);

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/counters.c: levels that are added up by hand, of tables made by hand. */
+#include "tests/support/test.h"
 #include "viewer/ui/counters.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* #s0 waits from 0 to 100 and runs to 300; #s1 comes at 200 and runs from 300 to 400; #s2 comes at
  * 350 and never runs; of #s3 the file tells neither. */
@@ -34,7 +27,7 @@ static const struct view_model model = {.calls = calls,
                                         .transfers_count = 4,
                                         .last_ns = 1000};
 
-static void levels_rise_and_fall_with_what_happens(void **state)
+TEST(levels_rise_and_fall_with_what_happens)
 {
     static const struct {
         int64_t ns;
@@ -45,7 +38,6 @@ static void levels_rise_and_fall_with_what_happens(void **state)
                    {501, 1, 1, 1e9, 0}, {700, 1, 1, 1e9, 3e9}, {999, 1, 1, 1e9, 0},
                    {1000, 0, 0, 0, 0},  {5000, 0, 0, 0, 0}};
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&model, NULL, &counters), HAL_OK);
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
         const double levels[VIEW_COUNTER_COUNT] = {moments[i].waiting, moments[i].in_flight,
@@ -57,10 +49,9 @@ static void levels_rise_and_fall_with_what_happens(void **state)
     view_counters_finish(&counters);
 }
 
-static void means_are_areas_by_lengths(void **state)
+TEST(means_are_areas_by_lengths)
 {
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&model, NULL, &counters), HAL_OK);
     assert_float_equal(view_counter_mean(&counters, VIEW_COUNTER_IN_FLIGHT, 0, 400), 1.375, 1e-9);
     assert_float_equal(view_counter_mean(&counters, VIEW_COUNTER_WAITING, 50, 250), 0.5, 1e-9);
@@ -73,14 +64,13 @@ static void means_are_areas_by_lengths(void **state)
 }
 
 /* Fractions do not add up to nothing, what has ended does. */
-static void nothing_is_left_of_what_has_ended(void **state)
+TEST(nothing_is_left_of_what_has_ended)
 {
     enum { COUNT = 40 };
     struct view_transfer overlapping[COUNT];
     const struct view_model m = {
         .transfers = overlapping, .transfers_count = COUNT, .last_ns = 1000};
     struct view_counters counters;
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         const int64_t ns = 7 + i % 11;
         overlapping[i] = (struct view_transfer){
@@ -94,21 +84,20 @@ static void nothing_is_left_of_what_has_ended(void **state)
 }
 
 /* What is small is exact behind what is large. */
-static void means_do_not_drown(void **state)
+TEST(means_do_not_drown)
 {
     struct view_transfer two[] = {
         {.begin_ns = 0, .end_ns = 1000, .bytes = 1000000000000000000u, .class = VIEW_UPLOAD},
         {.begin_ns = 2000, .end_ns = 2010, .bytes = 30, .class = VIEW_UPLOAD}};
     const struct view_model m = {.transfers = two, .transfers_count = 2, .last_ns = 3000};
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
     assert_float_equal(view_counter_mean(&counters, VIEW_COUNTER_UPLOADS, 2002, 2003), 3e9, 1);
     view_counters_finish(&counters);
 }
 
 /* Which neither begins nor ends anything. */
-static void transfers_of_nothing_change_nothing(void **state)
+TEST(transfers_of_nothing_change_nothing)
 {
     struct view_transfer several[] = {
         {.begin_ns = 0, .end_ns = 1000, .bytes = 1000, .class = VIEW_UPLOAD},
@@ -117,7 +106,6 @@ static void transfers_of_nothing_change_nothing(void **state)
         {.begin_ns = 400, .end_ns = 900, .bytes = 500, .class = VIEW_UPLOAD}};
     const struct view_model m = {.transfers = several, .transfers_count = 4, .last_ns = 1000};
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
     assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 150), 1e9, 1);
     assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 350), 1e9, 1);
@@ -128,7 +116,7 @@ static void transfers_of_nothing_change_nothing(void **state)
 
 /* Of 1e18 bytes a nanosecond the next number is far away: small ones add nothing to it, and would
  * be taken from nothing. */
-static void no_level_is_below_nothing(void **state)
+TEST(no_level_is_below_nothing)
 {
     struct view_transfer several[] = {
         {.begin_ns = 0, .end_ns = 30, .bytes = UINT64_MAX, .class = VIEW_UPLOAD},
@@ -136,7 +124,6 @@ static void no_level_is_below_nothing(void **state)
         {.begin_ns = 20, .end_ns = 60, .bytes = 40, .class = VIEW_UPLOAD}};
     const struct view_model m = {.transfers = several, .transfers_count = 3, .last_ns = 100};
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
     for (int64_t ns = 0; ns < 70; ns += 5) {
         assert_true(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, ns) >= 0);
@@ -145,11 +132,10 @@ static void no_level_is_below_nothing(void **state)
     view_counters_finish(&counters);
 }
 
-static void a_stopped_task_counts_nothing(void **state)
+TEST(a_stopped_task_counts_nothing)
 {
     struct view_task task = {.stop = true};
     struct view_counters counters;
-    (void)state;
     assert_int_equal(view_counters_find(&model, &task, &counters), HAL_TIMEOUT);
     assert_null(counters.of[VIEW_COUNTER_WAITING].knots);
     const struct view_model nothing = {.last_ns = 1};
@@ -158,7 +144,7 @@ static void a_stopped_task_counts_nothing(void **state)
     view_counters_finish(&counters);
 }
 
-static void texts_have_units(void **state)
+TEST(texts_have_units)
 {
     static const struct {
         enum view_counter which;
@@ -170,24 +156,8 @@ static void texts_have_units(void **state)
                  {VIEW_COUNTER_IN_FLIGHT, 250.7, "250"},
                  {VIEW_COUNTER_UPLOADS, 1048576, "1.00 MiB/s"}};
     char text[48];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         view_counter_text(cases[i].which, cases[i].level, text, sizeof text);
         assert_string_equal(text, cases[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_rise_and_fall_with_what_happens),
-        cmocka_unit_test(means_are_areas_by_lengths),
-        cmocka_unit_test(nothing_is_left_of_what_has_ended),
-        cmocka_unit_test(means_do_not_drown),
-        cmocka_unit_test(transfers_of_nothing_change_nothing),
-        cmocka_unit_test(no_level_is_below_nothing),
-        cmocka_unit_test(a_stopped_task_counts_nothing),
-        cmocka_unit_test(texts_have_units),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

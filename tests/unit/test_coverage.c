@@ -2,14 +2,7 @@
 /* replay/plan/coverage.c: the fill against one flag per byte, with random ranges. */
 #include "hal/base/os.h"
 #include "replay/plan/coverage.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { BYTES = 640, SHORTEST = 10 }; /* never more ranges than are kept */
 
@@ -51,9 +44,8 @@ static void step(uint32_t *random, struct model *model, struct replay_coverage *
         replay_coverage_write(coverage, offset, bytes);
 }
 
-static void random_ranges_agree_with_flags(void **state)
+TEST(random_ranges_agree_with_flags)
 {
-    (void)state;
     const uint32_t seed = (uint32_t)hal_clock_ns();
     uint32_t random = seed;
     for (int round = 0; round < 2000; round++) {
@@ -72,9 +64,8 @@ static void random_ranges_agree_with_flags(void **state)
     }
 }
 
-static void nothing_is_nothing(void **state)
+TEST(nothing_is_nothing)
 {
-    (void)state;
     struct replay_coverage coverage = {0};
     replay_coverage_use(&coverage, 5, 0);
     replay_coverage_write(&coverage, 0, 0);
@@ -84,9 +75,8 @@ static void nothing_is_nothing(void **state)
 }
 
 /* More ranges than are kept: the fill grows too large, never too small. */
-static void too_many_ranges_are_filled(void **state)
+TEST(too_many_ranges_are_filled)
 {
-    (void)state;
     struct replay_coverage coverage = {0};
     for (uint64_t i = 0; i < 1000; i++)
         replay_coverage_write(&coverage, 4 * i, 2);
@@ -96,14 +86,4 @@ static void too_many_ranges_are_filled(void **state)
     assert_int_equal(coverage.fill.begin, 4 * 999);
     assert_int_equal(coverage.fill.end, 4 * 999 + 2);
     replay_coverage_finish(&coverage);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_ranges_agree_with_flags),
-        cmocka_unit_test(nothing_is_nothing),
-        cmocka_unit_test(too_many_ranges_are_filled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,9 +72,8 @@ static void install_ignore(void)
     signal(SIGSEGV, SIG_IGN);
 }
 
-static void an_application_that_faults_ends_as_before(void **state)
+TEST(an_application_that_faults_ends_as_before)
 {
-    (void)state;
     int status = status_of(install_nothing, fault);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
@@ -83,9 +82,8 @@ static void an_application_that_faults_ends_as_before(void **state)
     assert_int_equal(WTERMSIG(status), SIGSEGV);
 }
 
-static void the_applications_handlers_are_called(void **state)
+TEST(the_applications_handlers_are_called)
 {
-    (void)state;
     int status = status_of(install_simple, fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), HANDLED);
@@ -94,9 +92,8 @@ static void the_applications_handlers_are_called(void **state)
     assert_int_equal(WEXITSTATUS(status), HANDLED);
 }
 
-static void a_signal_that_was_sent_goes_where_it_went(void **state)
+TEST(a_signal_that_was_sent_goes_where_it_went)
 {
-    (void)state;
     int status = status_of(install_nothing, send);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
@@ -116,10 +113,5 @@ int main(void)
     hal_device_release(device);
     if (!catches)
         return 77; /* nothing is installed */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_application_that_faults_ends_as_before),
-        cmocka_unit_test(the_applications_handlers_are_called),
-        cmocka_unit_test(a_signal_that_was_sent_goes_where_it_went),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

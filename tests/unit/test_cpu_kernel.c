@@ -103,9 +103,8 @@ static void dispatch(struct hal_command_buffer *commands, enum entry entry, uint
     assert_ok(hal_command_dispatch(commands, executable, entry, (uint32_t[3]){groups, 1, 1}));
 }
 
-static void kernels_compute(void **state)
+TEST(kernels_compute)
 {
-    (void)state;
     enum { COUNT = 1000 };
     struct {
         float factor;
@@ -134,9 +133,8 @@ static void kernels_compute(void **state)
     hal_buffer_release(buffers[0]);
 }
 
-static void specialization_constants_are_set(void **state)
+TEST(specialization_constants_are_set)
 {
-    (void)state;
     int32_t got[8], wanted[8];
     struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
@@ -155,9 +153,8 @@ static void specialization_constants_are_set(void **state)
 }
 
 /* Pushes of parts, redundant ones, and what was never pushed; one output per dispatch. */
-static void dispatches_see_what_was_pushed_before(void **state)
+TEST(dispatches_see_what_was_pushed_before)
 {
-    (void)state;
     enum { DISPATCHES = 5, WORDS = 8 };
     static const uint32_t first[8] = {1, 2, 3, 4}, part[2] = {20, 30}, last[1] = {80};
     static const uint32_t wanted[DISPATCHES][WORDS] = {
@@ -185,9 +182,8 @@ static void dispatches_see_what_was_pushed_before(void **state)
     hal_buffer_release(out);
 }
 
-static void states_are_shared_between_pushes(void **state)
+TEST(states_are_shared_between_pushes)
 {
-    (void)state;
     static const uint32_t words[8] = {1, 2, 3};
     struct hal_buffer *out = fixture_buffer(device, NULL, 32);
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
@@ -221,9 +217,8 @@ static void states_are_shared_between_pushes(void **state)
     hal_buffer_release(out);
 }
 
-static void every_group_runs_once(void **state)
+TEST(every_group_runs_once)
 {
-    (void)state;
     static const uint32_t shapes[][3] = {{1, 1, 1}, {7, 1, 1}, {0, 5, 5}, {3, 4, 5}, {64, 9, 3}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         const uint32_t threads = shapes[s][0] * shapes[s][1] * shapes[s][2] * 6;
@@ -247,9 +242,8 @@ static void every_group_runs_once(void **state)
 }
 
 /* Without the barriers the result would be wrong nearly always. */
-static void barriers_order_dispatches(void **state)
+TEST(barriers_order_dispatches)
 {
-    (void)state;
     enum { COUNT = 4096, STEPS = 200 };
     static uint32_t wanted[COUNT], got[COUNT];
     struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
@@ -275,9 +269,8 @@ static void barriers_order_dispatches(void **state)
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
-static void missing_bindings_are_named(void **state)
+TEST(missing_bindings_are_named)
 {
-    (void)state;
     struct hal_buffer *buffer = fixture_buffer(device, NULL, 64);
     struct hal_command_buffer *commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
     struct hal_binding bindings[3] = {whole(buffer), {0}, whole(buffer)};
@@ -314,9 +307,8 @@ static enum hal_status try_to_create(const struct hal_executable_desc *desc)
     return status;
 }
 
-static void bad_sources_are_refused(void **state)
+TEST(bad_sources_are_refused)
 {
-    (void)state;
     const struct hal_entry_point only = {"f", {1, 1, 1}, 0, 0};
     struct hal_executable_desc desc = describe("kernel void f(device int *x [[buffer(0)]])\n"
                                                "{\n"
@@ -338,9 +330,8 @@ static void bad_sources_are_refused(void **state)
 }
 
 /* The binding is a part of its buffer: what lies behind it in there is out of bounds too. */
-static void leaving_a_binding_fails_the_submission(void **state)
+TEST(leaving_a_binding_fails_the_submission)
 {
-    (void)state;
     static const char *const wanted[] = {"", "kernel 'grow', thread (16, 0, 0): reads 4 bytes at "
                                              "offset 64 of buffer 0, which has 64"};
     struct hal_executable *checked;
@@ -408,9 +399,8 @@ static struct hal_executable *create_with_sets(struct hal_set_layout *sets[2])
 }
 
 /* What the pointers in argument buffers lead to, the argument buffers themselves, and constants. */
-static void leaving_a_binding_of_a_set_fails_the_submission(void **state)
+TEST(leaving_a_binding_of_a_set_fails_the_submission)
 {
-    (void)state;
     static const struct {
         int32_t places[3]; /* constants: from, to, and which constant is added */
         const char *message;
@@ -462,9 +452,8 @@ static void leaving_a_binding_of_a_set_fails_the_submission(void **state)
     hal_set_layout_release(sets[1]);
 }
 
-static void threadgroup_arguments_have_lengths(void **state)
+TEST(threadgroup_arguments_have_lengths)
 {
-    (void)state;
     struct hal_entry_point entry = {"borrow", {8, 1, 1}, 0, 0};
     struct hal_executable_desc desc = describe(source);
     desc.entry_points = &entry;
@@ -486,9 +475,8 @@ static void threadgroup_arguments_have_lengths(void **state)
     assert_ok(try_to_create(&desc));
 }
 
-static void entry_points_have_names_and_limits(void **state)
+TEST(entry_points_have_names_and_limits)
 {
-    (void)state;
     uint32_t entry;
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
     assert_ok(hal_executable_find(executable, "grow", &entry));
@@ -558,9 +546,8 @@ static void *submit_lists(void *argument)
     return NULL;
 }
 
-static void threads_submit_chains(void **state)
+TEST(threads_submit_chains)
 {
-    (void)state;
     struct user users[THREADS];
     pthread_t threads[THREADS];
     for (uint32_t i = 0; i < THREADS; i++) {
@@ -573,22 +560,4 @@ static void threads_submit_chains(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_compute),
-        cmocka_unit_test(specialization_constants_are_set),
-        cmocka_unit_test(dispatches_see_what_was_pushed_before),
-        cmocka_unit_test(states_are_shared_between_pushes),
-        cmocka_unit_test(every_group_runs_once),
-        cmocka_unit_test(barriers_order_dispatches),
-        cmocka_unit_test(missing_bindings_are_named),
-        cmocka_unit_test(bad_sources_are_refused),
-        cmocka_unit_test(leaving_a_binding_fails_the_submission),
-        cmocka_unit_test(leaving_a_binding_of_a_set_fails_the_submission),
-        cmocka_unit_test(threadgroup_arguments_have_lengths),
-        cmocka_unit_test(entry_points_have_names_and_limits),
-        cmocka_unit_test(threads_submit_chains),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -3,15 +3,7 @@
  * keeps. The expected values are IEEE's: with e = 2^-12, (1 + e)^2 is 1 + 2e + e^2, which rounds to
  * 1 + 2e. */
 #include "hal/hal.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static const char source[] = "#include <metal_stdlib>\n"
                              "using namespace metal;\n"
@@ -59,9 +51,8 @@ static void run(const char *uri, float out[3])
     hal_device_release(device);
 }
 
-static void kernels_round_as_the_device_is_told(void **state)
+TEST(kernels_round_as_the_device_is_told)
 {
-    (void)state;
     float out[3];
     unsetenv("HAL_MSL_MATH");
     run("cpu?math=safe", out);
@@ -79,9 +70,8 @@ static void kernels_round_as_the_device_is_told(void **state)
     unsetenv("HAL_MSL_MATH");
 }
 
-static void the_description_says_so(void **state)
+TEST(the_description_says_so)
 {
-    (void)state;
     static const char *const uris[][2] = {
         {"cpu?threads=1&math=fast", "cpu?threads=1&queues=1&math=fast"},
         {"cpu?math=safe&threads=1", "cpu?threads=1&queues=1&math=safe"},
@@ -94,13 +84,4 @@ static void the_description_says_so(void **state)
     }
     assert_int_equal(hal_device_open("cpu?math=quick", &device), HAL_INVALID);
     assert_non_null(strstr(hal_message(), "math=quick is neither safe nor fast"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_round_as_the_device_is_told),
-        cmocka_unit_test(the_description_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

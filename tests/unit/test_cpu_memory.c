@@ -25,9 +25,8 @@ static int64_t query(const char *key)
     return value;
 }
 
-static void host_and_device_see_the_same_bytes(void **state)
+TEST(host_and_device_see_the_same_bytes)
 {
-    (void)state;
     static const uint64_t sizes[] = {1, 255, 256, 257, 4096, 131072, 131073, 1 << 20};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const uint64_t bytes = sizes[s];
@@ -51,9 +50,8 @@ static void host_and_device_see_the_same_bytes(void **state)
     }
 }
 
-static void mappings_nest_and_last(void **state)
+TEST(mappings_nest_and_last)
 {
-    (void)state;
     struct hal_mapping whole, part;
     struct hal_buffer *buffer = fixture_buffer(device, "mapped", 1000);
     assert_ok(
@@ -78,9 +76,8 @@ static void mappings_nest_and_last(void **state)
 }
 
 /* More than one slab of every size class, freed in another order, made again. */
-static void slots_do_not_overlap(void **state)
+TEST(slots_do_not_overlap)
 {
-    (void)state;
     enum { COUNT = 300 };
     static struct hal_buffer *buffers[COUNT];
     uint64_t random = fixture_seed();
@@ -110,9 +107,8 @@ static void slots_do_not_overlap(void **state)
     }
 }
 
-static void memory_is_accounted_for(void **state)
+TEST(memory_is_accounted_for)
 {
-    (void)state;
     struct hal_buffer *buffer, *too_much;
     const int64_t total = query("memory.total.bytes");
     assert_int_equal(query("memory.used.bytes"), 0);
@@ -128,9 +124,8 @@ static void memory_is_accounted_for(void **state)
     hal_buffer_release(buffer);
 }
 
-static void the_device_tells_about_itself(void **state)
+TEST(the_device_tells_about_itself)
 {
-    (void)state;
     int64_t value;
     const struct hal_device_info *info = hal_device_get_info(device);
     assert_string_equal(info->uri, "cpu?threads=1&queues=1");
@@ -142,14 +137,4 @@ static void the_device_tells_about_itself(void **state)
     assert_fails(hal_device_query(device, "flavour", &value), HAL_NOT_FOUND, "'flavour'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_and_device_see_the_same_bytes),
-        cmocka_unit_test(mappings_nest_and_last),
-        cmocka_unit_test(slots_do_not_overlap),
-        cmocka_unit_test(memory_is_accounted_for),
-        cmocka_unit_test(the_device_tells_about_itself),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TEST_SUITE_FIXTURE(open_device, close_device);

@@ -177,17 +177,15 @@ static void one_try(size_t index)
     tear_down(&rig);
 }
 
-static void only_what_is_ordered_waits(void **state)
+TEST(only_what_is_ordered_waits)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++)
         one_try(i);
 }
 
 /* Chains with two barriers of other stages: transfer, dispatch, transfer. */
-static void chains_hold(void **state)
+TEST(chains_hold)
 {
-    (void)state;
     struct rig rig;
     uint32_t got = 0;
     set_up(&rig);
@@ -200,13 +198,4 @@ static void chains_hold(void **state)
     assert_ok(hal_buffer_read(rig.out, 0, &got, 4));
     assert_int_equal(got, 2);
     tear_down(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_ordered_waits),
-        cmocka_unit_test(chains_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 enum { BYTES = 1024 };
 
-static void fills_repeat_their_pattern(void **state)
+TEST(fills_repeat_their_pattern)
 {
-    (void)state;
     static const uint32_t pattern = 0xA1B2C3D4;
     static const uint64_t sizes[] = {0, 1, 5, 7, 8, 21, 64, 243};
     struct hal_device *device = fixture_device("cpu?threads=2");
@@ -33,9 +32,8 @@ static void fills_repeat_their_pattern(void **state)
     hal_device_release(device);
 }
 
-static void copies_and_updates_have_any_alignment(void **state)
+TEST(copies_and_updates_have_any_alignment)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=2");
     struct hal_buffer *source = fixture_buffer(device, "source", BYTES);
     struct hal_buffer *target = fixture_buffer(device, "target", BYTES);
@@ -67,9 +65,8 @@ static void copies_and_updates_have_any_alignment(void **state)
 
 /* Larger than a tile, so that workers share each command; each step reads what the one before
  * wrote. */
-static void barriers_order_large_transfers(void **state)
+TEST(barriers_order_large_transfers)
 {
-    (void)state;
     enum { LARGE = 3 * 1024 * 1024 + 17, STEPS = 24 };
     struct hal_device *device = fixture_device("cpu?threads=4");
     struct hal_buffer *buffers[2] = {fixture_buffer(device, "a", LARGE),
@@ -95,9 +92,8 @@ static void barriers_order_large_transfers(void **state)
 }
 
 /* Each run moves the bytes one further; all are submitted while none has begun. */
-static void a_reusable_list_is_submitted_many_times(void **state)
+TEST(a_reusable_list_is_submitted_many_times)
 {
-    (void)state;
     enum { LARGE = 1 << 20, TIMES = 32 };
     struct hal_device *device = fixture_device("cpu?threads=2");
     struct hal_buffer *a = fixture_buffer(device, "a", LARGE);
@@ -127,15 +123,4 @@ static void a_reusable_list_is_submitted_many_times(void **state)
     hal_buffer_release(b);
     hal_buffer_release(a);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills_repeat_their_pattern),
-        cmocka_unit_test(copies_and_updates_have_any_alignment),
-        cmocka_unit_test(barriers_order_large_transfers),
-        cmocka_unit_test(a_reusable_list_is_submitted_many_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,8 @@ static size_t thread_count(void)
 
 /* The worker of one device finds the work of another one ready, and ends it after the application
  * has let go of both device and semaphore: the last reference to the worker's device goes there. */
-static void a_device_may_end_on_its_own_worker(void **state)
+TEST(a_device_may_end_on_its_own_worker)
 {
-    (void)state;
     enum { CHAIN = 20000, BYTES = 1 << 16, ROUNDS = 3 };
     const size_t threads = thread_count();
     for (int round = 0; round < ROUNDS; round++) {
@@ -77,9 +76,8 @@ static void a_device_may_end_on_its_own_worker(void **state)
         sched_yield();
 }
 
-static void empty_submissions_signal_at_once(void **state)
+TEST(empty_submissions_signal_at_once)
 {
-    (void)state;
     uint64_t value;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
@@ -94,9 +92,8 @@ static void empty_submissions_signal_at_once(void **state)
     hal_device_release(device);
 }
 
-static void a_refused_submission_holds_nothing(void **state)
+TEST(a_refused_submission_holds_nothing)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *wait = fixture_semaphore(device, "wait", 0);
     struct hal_semaphore *reached = fixture_semaphore(device, "reached", 4);
@@ -118,9 +115,8 @@ static void a_refused_submission_holds_nothing(void **state)
 }
 
 /* Twice the value of the buffer is written by submissions that come in the wrong order. */
-static void waits_may_come_before_signals(void **state)
+TEST(waits_may_come_before_signals)
 {
-    (void)state;
     enum { LENGTH = 300 };
     struct hal_device *device = fixture_device("cpu?threads=2&queues=3");
     struct hal_semaphore *semaphore = fixture_semaphore(device, "order", 0);
@@ -149,9 +145,8 @@ static void waits_may_come_before_signals(void **state)
     hal_device_release(device);
 }
 
-static void failures_reach_everything_that_depends(void **state)
+TEST(failures_reach_everything_that_depends)
 {
-    (void)state;
     uint64_t value;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *cause = fixture_semaphore(device, "cause", 0);
@@ -188,9 +183,8 @@ static void failures_reach_everything_that_depends(void **state)
     hal_device_release(device);
 }
 
-static void a_signal_that_was_overtaken_fails_the_semaphore(void **state)
+TEST(a_signal_that_was_overtaken_fails_the_semaphore)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *gate = fixture_semaphore(device, "gate", 0);
     struct hal_semaphore *semaphore = fixture_semaphore(device, "overtaken", 0);
@@ -205,9 +199,8 @@ static void a_signal_that_was_overtaken_fails_the_semaphore(void **state)
 }
 
 /* What a submission needs is kept alive by it. */
-static void everything_may_be_released_after_submitting(void **state)
+TEST(everything_may_be_released_after_submitting)
 {
-    (void)state;
     enum { LARGE = 4 << 20 };
     struct hal_device *device = fixture_device("cpu?threads=2");
     struct hal_semaphore *start = fixture_semaphore(device, "start", 0);
@@ -336,9 +329,8 @@ static void run_graph(struct graph *graph, uint64_t *random)
         hal_semaphore_release(graph->done[task]);
 }
 
-static void random_graphs_give_the_serial_result(void **state)
+TEST(random_graphs_give_the_serial_result)
 {
-    (void)state;
     uint64_t random = fixture_seed();
     static struct graph graph;
     graph.device = fixture_device("cpu?threads=3&queues=4");
@@ -399,9 +391,8 @@ static void *move_parts(void *argument)
     return NULL;
 }
 
-static void threads_share_the_workers(void **state)
+TEST(threads_share_the_workers)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=3");
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
@@ -414,20 +405,4 @@ static void threads_share_the_workers(void **state)
         assert_int_equal(workers[i].wrong, 0);
     }
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_submissions_signal_at_once),
-        cmocka_unit_test(a_device_may_end_on_its_own_worker),
-        cmocka_unit_test(a_refused_submission_holds_nothing),
-        cmocka_unit_test(waits_may_come_before_signals),
-        cmocka_unit_test(failures_reach_everything_that_depends),
-        cmocka_unit_test(a_signal_that_was_overtaken_fails_the_semaphore),
-        cmocka_unit_test(everything_may_be_released_after_submitting),
-        cmocka_unit_test(random_graphs_give_the_serial_result),
-        cmocka_unit_test(threads_share_the_workers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static int close_device(void **state)
     return 0;
 }
 
-static void values_only_rise(void **state)
+TEST(values_only_rise)
 {
-    (void)state;
     uint64_t value;
     struct hal_semaphore *semaphore = fixture_semaphore(device, "rise", 7);
     assert_ok(hal_semaphore_query(semaphore, &value));
@@ -37,9 +36,8 @@ static void values_only_rise(void **state)
     assert_fails(hal_semaphore_create(device, "full", UINT64_MAX, &semaphore), HAL_INVALID, "full");
 }
 
-static void time_limits_pass(void **state)
+TEST(time_limits_pass)
 {
-    (void)state;
     struct hal_semaphore *semaphore = fixture_semaphore(device, "slow", 1);
     assert_ok(hal_semaphore_wait(semaphore, 0, 0));
     assert_ok(hal_semaphore_wait(semaphore, 1, 0));
@@ -52,9 +50,8 @@ static void time_limits_pass(void **state)
     hal_semaphore_release(semaphore);
 }
 
-static void all_and_any(void **state)
+TEST(all_and_any)
 {
-    (void)state;
     struct hal_semaphore *a = fixture_semaphore(device, "a", 0);
     struct hal_semaphore *b = fixture_semaphore(device, "b", 0);
     const struct hal_semaphore_value both[] = {{a, 1}, {b, 1}};
@@ -70,9 +67,8 @@ static void all_and_any(void **state)
     hal_semaphore_release(a);
 }
 
-static void failures_are_for_good(void **state)
+TEST(failures_are_for_good)
 {
-    (void)state;
     uint64_t value;
     struct hal_semaphore *a = fixture_semaphore(device, "a", 5);
     struct hal_semaphore *b = fixture_semaphore(device, "b", 0);
@@ -94,9 +90,8 @@ static void failures_are_for_good(void **state)
 }
 
 /* A wait's own limit is the only reason for HAL_TIMEOUT, or nobody could tell them apart. */
-static void a_failure_is_not_a_timeout(void **state)
+TEST(a_failure_is_not_a_timeout)
 {
-    (void)state;
     struct hal_semaphore *late = fixture_semaphore(device, "late", 0);
     hal_semaphore_fail(late, HAL_TIMEOUT, "upstream was too late");
     assert_fails(hal_semaphore_wait(late, 1, HAL_FOREVER), HAL_FAILED, "upstream was too late");
@@ -122,9 +117,8 @@ static void *play(void *argument)
     return NULL;
 }
 
-static void threads_take_turns_in_a_ring(void **state)
+TEST(threads_take_turns_in_a_ring)
 {
-    (void)state;
     struct hal_semaphore *ring[THREADS];
     struct party parties[THREADS];
     pthread_t threads[THREADS];
@@ -158,9 +152,8 @@ static void *wait_for_all(void *out_status)
     return strstr(hal_message(), "handed over") ? out_status : NULL;
 }
 
-static void many_values_are_waited_for_together(void **state)
+TEST(many_values_are_waited_for_together)
 {
-    (void)state;
     for (int failing = 0; failing < 2; failing++) {
         pthread_t thread;
         void *has_message;
@@ -182,16 +175,4 @@ static void many_values_are_waited_for_together(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_only_rise),
-        cmocka_unit_test(time_limits_pass),
-        cmocka_unit_test(all_and_any),
-        cmocka_unit_test(failures_are_for_good),
-        cmocka_unit_test(a_failure_is_not_a_timeout),
-        cmocka_unit_test(threads_take_turns_in_a_ring),
-        cmocka_unit_test(many_values_are_waited_for_together),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
-}
+TEST_SUITE_FIXTURE(open_device, close_device);

@@ -162,9 +162,8 @@ static void check_row(const struct told *told, uint32_t command_buffer)
     assert_true(indirect->end_ns <= last->begin_ns);
 }
 
-static void each_dispatch_that_ran_has_its_time(void **state)
+TEST(each_dispatch_that_ran_has_its_time)
 {
-    (void)state;
     static const char *const uris[] = {"cpu?threads=1", "cpu?threads=3"};
     for (size_t i = 0; i < 2; i++) {
         struct rig rig;
@@ -185,9 +184,8 @@ static void each_dispatch_that_ran_has_its_time(void **state)
     }
 }
 
-static void nobody_asked(void **state)
+TEST(nobody_asked)
 {
-    (void)state;
     struct rig rig;
     set_up_rig(&rig, "cpu?threads=2");
     record_and_submit(&rig, false);
@@ -196,9 +194,8 @@ static void nobody_asked(void **state)
     tear_down_rig(&rig);
 }
 
-static void many_dispatches(void **state)
+TEST(many_dispatches)
 {
-    (void)state;
     struct rig rig;
     set_up_rig(&rig, "cpu?threads=2");
     struct hal_command_buffer *commands = begin_commands(&rig, 1);
@@ -214,9 +211,8 @@ static void many_dispatches(void **state)
 }
 
 /* The work fails before its second dispatch, whose counts are over the limit. */
-static void what_did_not_run_has_none(void **state)
+TEST(what_did_not_run_has_none)
 {
-    (void)state;
     struct rig rig;
     set_up_rig(&rig, "cpu?threads=2");
     struct hal_command_buffer *commands = begin_commands(&rig, 100);
@@ -233,15 +229,4 @@ static void what_did_not_run_has_none(void **state)
     assert_non_null(find(&rig.told, 0, 0));
     hal_command_buffer_release(commands);
     tear_down_rig(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_dispatch_that_ran_has_its_time),
-        cmocka_unit_test(nobody_asked),
-        cmocka_unit_test(many_dispatches),
-        cmocka_unit_test(what_did_not_run_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,9 +49,8 @@ static void run(struct hal_device *device, struct hal_command_buffer *commands,
     assert_ok(hal_semaphore_wait(done, value, HAL_FOREVER));
 }
 
-static void an_empty_submission_wakes_nobody(void **state)
+TEST(an_empty_submission_wakes_nobody)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=8");
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_REUSABLE);
@@ -68,9 +67,8 @@ static void an_empty_submission_wakes_nobody(void **state)
 
 /* This thread sleeps in its wait, a worker goes back to sleep; if all were woken, there would be
  * nine. */
-static void one_workgroup_wakes_one_worker(void **state)
+TEST(one_workgroup_wakes_one_worker)
 {
-    (void)state;
     static const struct hal_entry_point entry = {"add_one", {1, 1, 1}, 0, 0};
     struct hal_device *device = fixture_device("cpu?threads=8");
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
@@ -108,13 +106,4 @@ static void one_workgroup_wakes_one_worker(void **state)
     hal_buffer_release(x);
     hal_semaphore_release(done);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_submission_wakes_nobody),
-        cmocka_unit_test(one_workgroup_wakes_one_worker),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
 #include "replay/replay.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 /* ---- One wrong field ----------------------------------------------------------------------- */
 
@@ -207,14 +202,14 @@ static void one_wrong_field(const struct wrong *wrong, void (*build)(struct trac
     replay_plan_destroy(plan);
 }
 
-static void every_wrong_field_is_refused(void **state)
+TEST_ON(every_wrong_field_is_refused, struct test_folder *folder)
 {
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
-        one_wrong_field(&wrongs[i], build_every, test_folder_file(*state, "wrong.pb.zst", path));
+        one_wrong_field(&wrongs[i], build_every, test_folder_file(folder, "wrong.pb.zst", path));
     for (size_t i = 0; i < sizeof queue_wrongs / sizeof *queue_wrongs; i++)
         one_wrong_field(&queue_wrongs[i], queues_build,
-                        test_folder_file(*state, "wrong.pb.zst", path));
+                        test_folder_file(folder, "wrong.pb.zst", path));
 }
 
 /* ---- Wrong orders --------------------------------------------------------------------------- */
@@ -401,9 +396,8 @@ static void constant_of_no_type(struct trace_builder *b)
                               &(struct trace_constant){.index = 3, .type = 13}, 1);
 }
 
-static void wrong_orders_are_refused(void **state)
+TEST_ON(wrong_orders_are_refused, const struct test_folder *folder)
 {
-    const struct test_folder *folder = *state;
     expect(folder, submit_unsealed, HAL_CORRUPT, "submit #s7 (ticket 2): command buffer 1 is not");
     expect(folder, submit_one_shot_twice, HAL_CORRUPT, "submit #s1 (ticket 4): command buffer 1");
     expect(folder, use_destroyed, HAL_CORRUPT,
@@ -431,12 +425,12 @@ static void wrong_orders_are_refused(void **state)
 
 /* ---- Calls that had failed ------------------------------------------------------------------ */
 
-static void failed_calls_are_not_checked(void **state)
+TEST_ON(failed_calls_are_not_checked, struct test_folder *folder)
 {
     char path[PATH_MAX];
     struct trace_builder b;
     struct replay_plan *plan;
-    builder_open(&b, test_folder_file(*state, "failed.pb.zst", path), NULL);
+    builder_open(&b, test_folder_file(folder, "failed.pb.zst", path), NULL);
     builder_semaphore_create(&b, 1, NULL, 0);
     b.status = HAL_INVALID;
     builder_buffer_create(&b, 0, NULL, 0);
@@ -471,12 +465,4 @@ static int remove_folder(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_wrong_field_is_refused),
-        cmocka_unit_test(wrong_orders_are_refused),
-        cmocka_unit_test(failed_calls_are_not_checked),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -7,16 +7,11 @@
 #include "replay/player/player.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { OUT = 1, GO = 100, DONE = 200, COMMANDS = 300, WORK = 8, MAIN = 1, HELPER, DEVICE };
 
@@ -212,9 +207,8 @@ static size_t list_cuts(const struct fixture *f, uint64_t *cuts, size_t capacity
     return count;
 }
 
-static void a_cut_file_neither_hangs_nor_differs(void **state)
+TEST_ON(a_cut_file_neither_hangs_nor_differs, struct fixture *f)
 {
-    struct fixture *f = *state;
     uint64_t cuts[512], end = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         print_message("seed %llu\n", (unsigned long long)seed);
@@ -234,9 +228,8 @@ static void a_cut_file_neither_hangs_nor_differs(void **state)
 }
 
 /* The index and the seek table alone are missing, or some of their bytes. */
-static void a_file_with_its_end_is_whole(void **state)
+TEST_ON(a_file_with_its_end_is_whole, struct fixture *f)
 {
-    struct fixture *f = *state;
     uint64_t cuts[512], end = 0, compared = 0;
     f->random.state = 99;
     build(f);
@@ -267,11 +260,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_file_neither_hangs_nor_differs),
-        cmocka_unit_test(a_file_with_its_end_is_whole),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

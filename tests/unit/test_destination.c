@@ -67,9 +67,8 @@ static size_t count_files(void)
 
 /* ---- Names ---- */
 
-static void a_new_file_has_its_name_when_it_is_published(void **state)
+TEST(a_new_file_has_its_name_when_it_is_published)
 {
-    (void)state;
     struct trace_destination to;
     assert_ok(trace_destination_open("new", false, &to));
     assert_int_equal(access("new", F_OK), -1);
@@ -85,9 +84,8 @@ static void a_new_file_has_its_name_when_it_is_published(void **state)
 
 /* For who may not make files any more. Nothing else appears, and what is given up leaves nothing.
  */
-static void an_open_file_is_written_where_it_is(void **state)
+TEST(an_open_file_is_written_where_it_is)
 {
-    (void)state;
     struct trace_destination to;
     char path[32];
     make_file("open", "");
@@ -112,9 +110,8 @@ static void an_open_file_is_written_where_it_is(void **state)
     assert_fails(trace_destination_open("/dev/fd/0x1", true, &to), HAL_IO, "/dev/fd/0x1");
 }
 
-static void an_old_file_stays_until_then(void **state)
+TEST(an_old_file_stays_until_then)
 {
-    (void)state;
     struct trace_destination to;
     make_file("old", "old");
     assert_ok(trace_destination_open("old", true, &to));
@@ -132,9 +129,8 @@ static void an_old_file_stays_until_then(void **state)
     unlink("old");
 }
 
-static void without_force_what_exists_stays(void **state)
+TEST(without_force_what_exists_stays)
 {
-    (void)state;
     struct trace_destination to;
     make_file("old", "old");
     assert_fails(trace_destination_open("old", false, &to), HAL_EXISTS, "'old' exists");
@@ -148,9 +144,8 @@ static void without_force_what_exists_stays(void **state)
     unlink("old");
 }
 
-static void the_longest_name_is_possible(void **state)
+TEST(the_longest_name_is_possible)
 {
-    (void)state;
     struct trace_destination to;
     char name[LONGEST_NAME + 1];
     memset(name, 'x', LONGEST_NAME);
@@ -163,9 +158,8 @@ static void the_longest_name_is_possible(void **state)
 
 /* ---- Locks ---- */
 
-static void a_file_that_is_being_written_is_not_replaced(void **state)
+TEST(a_file_that_is_being_written_is_not_replaced)
 {
-    (void)state;
     struct trace_destination first, second, third;
     make_file("shared", "old");
     assert_ok(trace_destination_open("shared", true, &first));
@@ -185,9 +179,8 @@ static void a_file_that_is_being_written_is_not_replaced(void **state)
 
 /* ---- What is no file ---- */
 
-static void only_regular_files_are_replaced(void **state)
+TEST(only_regular_files_are_replaced)
 {
-    (void)state;
     struct trace_destination to;
     assert_int_equal(mkfifo("fifo", 0666), 0);
     assert_fails(trace_destination_open("fifo", true, &to), HAL_IO, "not a regular file");
@@ -203,16 +196,4 @@ static void only_regular_files_are_replaced(void **state)
     rmdir("folder");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_file_has_its_name_when_it_is_published),
-        cmocka_unit_test(an_open_file_is_written_where_it_is),
-        cmocka_unit_test(an_old_file_stays_until_then),
-        cmocka_unit_test(without_force_what_exists_stays),
-        cmocka_unit_test(the_longest_name_is_possible),
-        cmocka_unit_test(a_file_that_is_being_written_is_not_replaced),
-        cmocka_unit_test(only_regular_files_are_replaced),
-    };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+TEST_SUITE_FIXTURE(enter_folder, leave_folder);

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace diff, as a program: captures that differ in exactly one way. */
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static struct test_folder folder;
 static char output[1 << 14];
@@ -112,9 +104,8 @@ static int compare(const struct variation *v)
     return run("diff a.pb.zst b.pb.zst");
 }
 
-static void numbers_times_and_polls_do_not_matter(void **state)
+TEST(numbers_times_and_polls_do_not_matter)
 {
-    (void)state;
     assert_int_equal(compare(&(struct variation){0}), 0);
     says("same: submissions 4 same, 0 changed, 0 only in A, 0 only in B; commands 12 same");
     says("contents: 7 same, 0 different, 0 not known; device time of submissions that both have: "
@@ -125,9 +116,8 @@ static void numbers_times_and_polls_do_not_matter(void **state)
     assert_int_equal(compare(&(struct variation){.polls = true}), 0);
 }
 
-static void an_inserted_submission_is_one_difference(void **state)
+TEST(an_inserted_submission_is_one_difference)
 {
-    (void)state;
     assert_int_equal(compare(&(struct variation){.inserted = true, .id_base = 50}), 1);
     says("submissions 4 same, 0 changed, 0 only in A, 1 only in B");
     says("#s2, 3 commands in 'step'");
@@ -136,9 +126,8 @@ static void an_inserted_submission_is_one_difference(void **state)
     says("submissions 4 same, 0 changed, 1 only in A, 0 only in B");
 }
 
-static void other_arguments_are_shown_by_command(void **state)
+TEST(other_arguments_are_shown_by_command)
 {
-    (void)state;
     assert_int_equal(compare(&(struct variation){.groups = 3}), 1);
     says("- #s2: dispatch 'scale' of 4 x 3 x 1 workgroups\n"
          "+ #s2: dispatch 'scale' of 7 x 3 x 1 workgroups\n");
@@ -151,9 +140,8 @@ static void other_arguments_are_shown_by_command(void **state)
     says("\"same\":false,\"submissions\":{\"same\":3,\"changed\":1,\"only_a\":0,\"only_b\":0}");
 }
 
-static void other_bytes_are_said_apart(void **state)
+TEST(other_bytes_are_said_apart)
 {
-    (void)state;
     assert_int_equal(compare(&(struct variation){.other_input = true}), 1);
     says("other bytes: write to 'data', 8 bytes at 0");
     says("submissions 4 same");
@@ -172,9 +160,8 @@ static void other_bytes_are_said_apart(void **state)
     assert_int_equal(run("diff --limit=1 a.pb.zst b.pb.zst"), 1);
 }
 
-static void a_stripped_trace_is_the_same(void **state)
+TEST(a_stripped_trace_is_the_same)
 {
-    (void)state;
     write_run("a.pb.zst", &(struct variation){0});
     assert_int_equal(run("strip -f -o s.pb.zst a.pb.zst"), 0);
     assert_int_equal(run("diff a.pb.zst s.pb.zst"), 0);
@@ -216,9 +203,8 @@ static void change_a_byte(const char *name, const uint8_t *bytes, size_t count)
 }
 
 /* Bytes that cannot be read are no bytes that are not known. */
-static void damaged_contents_are_not_the_same(void **state)
+TEST(damaged_contents_are_not_the_same)
 {
-    (void)state;
     uint8_t bytes[4096];
     uint32_t random = 1;
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -236,9 +222,8 @@ static void damaged_contents_are_not_the_same(void **state)
     assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
 }
 
-static void trouble_is_two(void **state)
+TEST(trouble_is_two)
 {
-    (void)state;
     write_run("a.pb.zst", &(struct variation){0});
     assert_int_equal(run("diff a.pb.zst"), 2);
     says("which two files");
@@ -249,16 +234,4 @@ static void trouble_is_two(void **state)
     assert_int_equal(run("diff a.pb.zst a.pb.zst >/dev/full"), 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_times_and_polls_do_not_matter),
-        cmocka_unit_test(an_inserted_submission_is_one_difference),
-        cmocka_unit_test(other_arguments_are_shown_by_command),
-        cmocka_unit_test(other_bytes_are_said_apart),
-        cmocka_unit_test(a_stripped_trace_is_the_same),
-        cmocka_unit_test(damaged_contents_are_not_the_same),
-        cmocka_unit_test(trouble_is_two),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -20,9 +20,8 @@ static void assert_sum(struct hal_digest *digest, const char *wanted)
     assert_text(sum, wanted);
 }
 
-static void sums_are_those_that_another_program_computes(void **state)
+TEST(sums_are_those_that_another_program_computes)
 {
-    (void)state;
     struct hal_digest digest = hal_digest_begin();
     assert_sum(&digest, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     digest = hal_digest_begin();
@@ -35,17 +34,15 @@ static void sums_are_those_that_another_program_computes(void **state)
 }
 
 /* The standard's own example (FIPS 180-2). */
-static void bytes_alone_have_no_length(void **state)
+TEST(bytes_alone_have_no_length)
 {
-    (void)state;
     uint8_t sum[HAL_DIGEST_BYTES];
     assert_ok(hal_sha256("abc", 3, sum));
     assert_text(sum, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-static void parts_do_not_flow_into_each_other(void **state)
+TEST(parts_do_not_flow_into_each_other)
 {
-    (void)state;
     static const char *const texts[][2] = {{"ab", "c"}, {"a", "bc"}, {"", "abc"}, {"abc", ""}};
     enum { COUNT = sizeof texts / sizeof *texts };
     uint8_t sums[COUNT][HAL_DIGEST_BYTES];
@@ -60,24 +57,12 @@ static void parts_do_not_flow_into_each_other(void **state)
 }
 
 /* A failure before the end is told there, and nothing is read meanwhile. */
-static void failures_are_told_at_the_end(void **state)
+TEST(failures_are_told_at_the_end)
 {
-    (void)state;
     uint8_t sum[HAL_DIGEST_BYTES];
     struct hal_digest digest = hal_digest_begin();
     digest.failed = true;
     hal_digest_add(&digest, NULL, 100);
     assert_fails(hal_digest_end(&digest, sum), HAL_NO_MEMORY, "SHA-256");
     assert_null(digest.context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_that_another_program_computes),
-        cmocka_unit_test(bytes_alone_have_no_length),
-        cmocka_unit_test(parts_do_not_flow_into_each_other),
-        cmocka_unit_test(failures_are_told_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

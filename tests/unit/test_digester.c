@@ -44,9 +44,8 @@ static void fill(struct content *content, uint64_t *random)
 }
 
 /* Announces all, asks for some of them in order, and forgets the rest before they change. */
-static void digests_are_those_of_the_bytes(void **state)
+static void expect_digests(uint32_t threads)
 {
-    const uint32_t threads = *(const uint32_t *)*state;
     struct trace_digester *digester = threads ? trace_digester_create(threads, &by_sha256) : NULL;
     struct content contents[CONTENTS];
     uint64_t random = fixture_seed();
@@ -72,10 +71,24 @@ static void digests_are_those_of_the_bytes(void **state)
         free(contents[i].data);
 }
 
-/* Not only when they are asked for. */
-static void threads_compute_what_was_announced(void **state)
+TEST(digests_are_those_of_the_bytes)
 {
-    (void)state;
+    expect_digests(0);
+}
+
+TEST(two_threads_compute_those_of_the_bytes)
+{
+    expect_digests(2);
+}
+
+TEST(more_threads_than_there_are_compute_those_of_the_bytes)
+{
+    expect_digests(100);
+}
+
+/* Not only when they are asked for. */
+TEST(threads_compute_what_was_announced)
+{
     enum { ANNOUNCED = 4 };
     struct trace_digester *digester = trace_digester_create(2, &by_sha256);
     struct content contents[ANNOUNCED];
@@ -98,9 +111,8 @@ static void threads_compute_what_was_announced(void **state)
         free(contents[i].data);
 }
 
-static void without_a_digester_it_is_computed_here(void **state)
+TEST(without_a_digester_it_is_computed_here)
 {
-    (void)state;
     struct content content = {(uint8_t *)(uintptr_t) "abc", 3};
     assert_false(check(NULL, &content));
     trace_digester_forget(NULL);
@@ -127,9 +139,8 @@ static void expect_gmac(const struct trace_identity *identity, const void *data,
     EVP_MAC_free(mac);
 }
 
-static void codes_are_those_of_the_bytes_under_a_key_of_their_own(void **state)
+TEST(codes_are_those_of_the_bytes_under_a_key_of_their_own)
 {
-    (void)state;
     struct trace_identity one, same, other;
     uint8_t data[1000], wanted[32], code[3][32];
     uint64_t random = fixture_seed();
@@ -156,9 +167,8 @@ static void codes_are_those_of_the_bytes_under_a_key_of_their_own(void **state)
 }
 
 /* As many are the same, and nothing else is. */
-static void zeros_are_recognised_by_their_number(void **state)
+TEST(zeros_are_recognised_by_their_number)
 {
-    (void)state;
     struct trace_identity one, other;
     uint8_t data[300] = {0}, first[32], code[32];
     assert_ok(trace_identity_init_code(&one));
@@ -183,9 +193,8 @@ static void zeros_are_recognised_by_their_number(void **state)
 }
 
 /* The threads have the announcing one's key. */
-static void threads_compute_the_same_codes(void **state)
+TEST(threads_compute_the_same_codes)
 {
-    (void)state;
     struct trace_identity identity;
     struct trace_digest found;
     uint8_t wanted[32], *data = calloc(1, MOST_BYTES);
@@ -205,21 +214,4 @@ static void threads_compute_the_same_codes(void **state)
     trace_digester_free(digester);
     trace_identity_finish(&identity);
     free(data);
-}
-
-int main(void)
-{
-    static const uint32_t by_itself = 0, two = 2, more_than_there_are = 100;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(digests_are_those_of_the_bytes, (void *)(uintptr_t)&by_itself),
-        cmocka_unit_test_prestate(digests_are_those_of_the_bytes, (void *)(uintptr_t)&two),
-        cmocka_unit_test_prestate(digests_are_those_of_the_bytes,
-                                  (void *)(uintptr_t)&more_than_there_are),
-        cmocka_unit_test(threads_compute_what_was_announced),
-        cmocka_unit_test(without_a_digester_it_is_computed_here),
-        cmocka_unit_test(codes_are_those_of_the_bytes_under_a_key_of_their_own),
-        cmocka_unit_test(zeros_are_recognised_by_their_number),
-        cmocka_unit_test(threads_compute_the_same_codes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

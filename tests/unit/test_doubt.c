@@ -3,13 +3,8 @@
  * The device is the CPU, and its kernels are fills and copies, so that every byte can be told by
  * hand.
  */
+#include "tests/support/test.h"
 #include "tests/unit/player_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Buffer 1 has 32 bytes, of which #s0 fills [0, 16) with `filled`; buffer 2 is another one. */
 enum { SHARED = 1, OTHER = 2, DONE = 3, GATE = 4, BYTES = 32, HALF = 16 };
@@ -52,10 +47,10 @@ static void copy_half(struct trace_builder *b, uint64_t submission,
     play_submit(b, submission, commands, wait, signal);
 }
 
-static struct replay_report run(void **state)
+static struct replay_report run(struct play_fixture *fixture)
 {
     struct replay_report report = {0};
-    assert_int_equal(play_often(*state, 1, &report), HAL_OK);
+    assert_int_equal(play_often(fixture, 1, &report), HAL_OK);
     return report;
 }
 
@@ -67,36 +62,36 @@ static void expect(const struct replay_report *report, uint64_t compared, uint64
     assert_int_equal(report->doubtful_reads, doubtful);
 }
 
-static void what_the_device_did_here_too_is_compared(void **state)
+TEST_ON(what_the_device_did_here_too_is_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     uint8_t expected[BYTES] = {0};
     memset(expected, 5, HALF);
     begin(b, 5);
     change(b, 0);
     builder_host_read(b, SHARED, 0, expected, BYTES);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 0, 0);
 }
 
-static void what_the_device_does_otherwise_is_different(void **state)
+TEST_ON(what_the_device_does_otherwise_is_different, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     uint8_t expected[BYTES] = {0};
     memset(expected, 5, HALF);
     begin(b, 6);
     change(b, 0);
     builder_host_read(b, SHARED, 0, expected, BYTES);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 1, 0);
     assert_int_equal(report.different_bytes, HALF);
     assert_string_equal(report.first.locator, "#s0");
 }
 
 /* It may be the host's: it is there for what follows, and not compared. The rest is. */
-static void what_nothing_did_here_is_put_there_and_not_compared(void **state)
+TEST_ON(what_nothing_did_here_is_put_there_and_not_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     uint8_t expected[BYTES] = {0};
     memset(expected, 5, HALF);
     memset(expected + HALF, 9, 8);
@@ -106,14 +101,14 @@ static void what_nothing_did_here_is_put_there_and_not_compared(void **state)
     builder_host_read(b, SHARED, 0, expected, BYTES);
     expected[0] = 1;
     builder_host_read(b, SHARED, 0, expected, BYTES); /* a difference beside */
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 3, 1, 2);
     assert_int_equal(report.different_bytes, 1);
 }
 
-static void what_commands_compute_from_it_is_not_compared(void **state)
+TEST_ON(what_commands_compute_from_it_is_not_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
     uint8_t expected[BYTES];
     memset(expected, 9, BYTES);
@@ -123,14 +118,14 @@ static void what_commands_compute_from_it_is_not_compared(void **state)
     play_wait_for(b, &second);
     builder_host_read(b, OTHER, 0, expected, 8);
     builder_host_read(b, OTHER, 8, zeros, 8);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 2, 0, 1);
 }
 
 /* It was submitted before, and could not run yet: nothing waits for it, and it reads the byte. */
-static void work_that_waits_for_the_host_reads_it_later(void **state)
+TEST_ON(work_that_waits_for_the_host_reads_it_later, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {GATE, 1}, second = {DONE, 2};
     uint8_t expected[BYTES];
     memset(expected, 9, BYTES);
@@ -140,27 +135,27 @@ static void work_that_waits_for_the_host_reads_it_later(void **state)
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
     play_wait_for(b, &second);
     builder_host_read(b, OTHER, 0, expected, 8);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 0, 1);
 }
 
-static void a_write_of_the_host_ends_the_doubt(void **state)
+TEST_ON(a_write_of_the_host_ends_the_doubt, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     uint8_t expected[8];
     memset(expected, 3, sizeof expected);
     begin(b, 5);
     change(b, 9);
     builder_host_write(b, SHARED, HALF, expected, sizeof expected);
     builder_host_read(b, SHARED, HALF, expected, sizeof expected);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 0, 0);
 }
 
 /* The host stored into the page. The device leaves all of it alone here: it was the host. */
-static void a_page_that_only_the_host_wrote_is_compared(void **state)
+TEST_ON(a_page_that_only_the_host_wrote_is_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     uint8_t after[8];
     memset(after, 9, sizeof after);
     begin(b, 5);
@@ -168,26 +163,26 @@ static void a_page_that_only_the_host_wrote_is_compared(void **state)
     builder_mapped_change(b, SHARED, HALF, zeros, after, sizeof after);
     b->flags = 0;
     builder_host_read(b, SHARED, HALF, after, sizeof after);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 0, 0);
 }
 
-static void without_bytes_nothing_of_the_range_is_compared(void **state)
+TEST_ON(without_bytes_nothing_of_the_range_is_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     begin(b, 5);
     builder_mapped_change(b, SHARED, 8, NULL, NULL, 16);
     builder_host_read(b, SHARED, 0, zeros, BYTES);
     builder_host_read(b, SHARED, 24, zeros, 8);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 2, 1, 1); /* [0, 8) is filled */
     assert_int_equal(report.different_bytes, 8);
 }
 
 /* Nobody knows whose they were. The same goes for what is computed from them. */
-static void bytes_without_those_before_are_not_compared(void **state)
+TEST_ON(bytes_without_those_before_are_not_compared, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
     uint8_t after[8], wrong[8];
     memset(after, 9, sizeof after);
@@ -200,14 +195,14 @@ static void bytes_without_those_before_are_not_compared(void **state)
     builder_seal(b, 11);
     play_submit(b, 1, 11, &first, &second);
     builder_host_read(b, OTHER, 0, wrong, sizeof wrong);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 2, 0, 2);
 }
 
 /* The recording saw a word between two fills; one of its bytes is the old one again. */
-static void a_word_that_the_device_changes_again_is_its_own(void **state)
+TEST_ON(a_word_that_the_device_changes_again_is_its_own, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const uint8_t between[8] = {7, 7, 7, 7, 7, 7, 7, 7}, last[8] = {0, 5, 5, 5, 5, 5, 5, 0};
     const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
     begin(b, 5);
@@ -217,23 +212,8 @@ static void a_word_that_the_device_changes_again_is_its_own(void **state)
     play_submit(b, 1, 11, &first, &second);
     builder_mapped_change(b, SHARED, 0, zeros, between, sizeof between);
     builder_host_read(b, SHARED, 0, last, sizeof last);
-    const struct replay_report report = run(state);
+    const struct replay_report report = run(fixture);
     expect(&report, 1, 0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_device_did_here_too_is_compared),
-        cmocka_unit_test(what_the_device_does_otherwise_is_different),
-        cmocka_unit_test(what_nothing_did_here_is_put_there_and_not_compared),
-        cmocka_unit_test(what_commands_compute_from_it_is_not_compared),
-        cmocka_unit_test(work_that_waits_for_the_host_reads_it_later),
-        cmocka_unit_test(a_write_of_the_host_ends_the_doubt),
-        cmocka_unit_test(a_page_that_only_the_host_wrote_is_compared),
-        cmocka_unit_test(without_bytes_nothing_of_the_range_is_compared),
-        cmocka_unit_test(bytes_without_those_before_are_not_compared),
-        cmocka_unit_test(a_word_that_the_device_changes_again_is_its_own),
-    };
-    return cmocka_run_group_tests(tests, play_set_up, play_tear_down);
-}
+TEST_SUITE_FIXTURE(play_set_up, play_tear_down);

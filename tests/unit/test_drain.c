@@ -108,9 +108,8 @@ static void seal(struct capture_thread *thread, uint64_t number, uint32_t count)
 
 /* The writer takes a part of what a thread has published at a time: it ends between two records,
  * and may end inside a seal, whose segments then go on in the next part. */
-static void parts_end_between_records(void **state)
+TEST_WITH(parts_end_between_records, NULL, remove_traces)
 {
-    (void)state;
     /* Around the end of a part, and several parts long. */
     static const uint32_t counts[] = {
         1, CAPTURE_SLICE_BYTES / sizeof(struct trace_fill), 70000, 0, 20000, 7};
@@ -174,9 +173,8 @@ static void write_content(struct capture_thread *thread, uint16_t kind, const ui
 }
 
 /* Many more bytes than the staging holds, small and large ones in turn, some of them known. */
-static void contents_are_those_that_were_staged(void **state)
+TEST_WITH(contents_are_those_that_were_staged, NULL, remove_traces)
 {
-    (void)state;
     enum { CONTENTS = 60, DIFFERENT = 17, MOST = 700 << 10 };
     struct capture_stream stream;
     struct captured captured;
@@ -207,9 +205,8 @@ static void contents_are_those_that_were_staged(void **state)
 
 /* Their memory can be used again only after a part was written: a thread that waits for it waits
  * for a quarter of the staging at most, whatever was published meanwhile. */
-static void parts_hold_few_contents(void **state)
+TEST_WITH(parts_hold_few_contents, NULL, remove_traces)
 {
-    (void)state;
     enum { CONTENTS = 9, BYTES = 400 << 10, LIMIT = STAGING_BYTES / 4, EACH = 3 };
     struct capture_stream stream;
     struct trace_writer *writer;
@@ -274,9 +271,8 @@ static double stored_share(uint32_t contents, unsigned bits)
 }
 
 /* Weights of a model lose a quarter, and take four times as long as writing them does. */
-static void contents_are_stored_as_they_are_while_memory_is_short(void **state)
+TEST_WITH(contents_are_stored_as_they_are_while_memory_is_short, NULL, remove_traces)
 {
-    (void)state;
     enum { FEW = 3, MANY = 9 }; /* of which more than half of the staging is full */
     assert_true(stored_share(FEW, 6) < 0.85);
     assert_true(stored_share(MANY, 6) >= 1);
@@ -295,9 +291,8 @@ static void assert_content(const struct captured *captured, uint64_t content, co
 }
 
 /* One record, several contents. */
-static void an_executable_has_its_own_contents_and_those_of_its_variants(void **state)
+TEST_WITH(an_executable_has_its_own_contents_and_those_of_its_variants, NULL, remove_traces)
 {
-    (void)state;
     static const char *const texts[] = {"the source", "another language", "a third"};
     enum { VARIANTS = 2 };
     struct capture_stream stream;
@@ -368,9 +363,8 @@ static void check_recovered(const char *sidecar, uint64_t signals, uint64_t lost
 
 /* What was published when the file could not grow is in the sidecar: a recovery has everything, and
  * says so, unless the program went on. */
-static void what_a_full_disk_did_not_take_is_recovered(void **state)
+TEST_WITH(what_a_full_disk_did_not_take_is_recovered, NULL, remove_traces)
 {
-    (void)state;
     enum { BEFORE = 50, AFTER = 70, LOST = 9 };
     char sidecar[PATH_MAX];
     void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -400,9 +394,8 @@ static void what_a_full_disk_did_not_take_is_recovered(void **state)
 }
 
 /* What the file refused is counted, and so is what was dropped after it: the sum is in the file. */
-static void what_is_not_in_the_file_is_counted_once(void **state)
+TEST(what_is_not_in_the_file_is_counted_once)
 {
-    (void)state;
     enum { BEFORE = 3, REFUSED = 2, DROPPED = 5 };
     struct capture_stream stream;
     struct captured captured;
@@ -436,18 +429,4 @@ static void what_is_not_in_the_file_is_counted_once(void **state)
     hal_log_set_level(HAL_LOG_WARN);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(parts_end_between_records, remove_traces),
-        cmocka_unit_test_teardown(contents_are_those_that_were_staged, remove_traces),
-        cmocka_unit_test_teardown(parts_hold_few_contents, remove_traces),
-        cmocka_unit_test_teardown(contents_are_stored_as_they_are_while_memory_is_short,
-                                  remove_traces),
-        cmocka_unit_test_teardown(an_executable_has_its_own_contents_and_those_of_its_variants,
-                                  remove_traces),
-        cmocka_unit_test_teardown(what_a_full_disk_did_not_take_is_recovered, remove_traces),
-        cmocka_unit_test(what_is_not_in_the_file_is_counted_once),
-    };
-    return cmocka_run_group_tests(tests, set_up, remove_folder);
-}
+TEST_SUITE_FIXTURE(set_up, remove_folder);

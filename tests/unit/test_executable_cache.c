@@ -117,9 +117,8 @@ static struct hal_executable_cache_info measure(const char *directory)
     return info;
 }
 
-static void processes_share_a_directory(void **state)
+TEST(processes_share_a_directory)
 {
-    (void)state;
     char directory[PATH_MAX];
     test_folder_file(&folder, "shared", directory);
     use_in_processes(directory, 0);
@@ -127,9 +126,8 @@ static void processes_share_a_directory(void **state)
 }
 
 /* Room for one only: what a process has just found may be gone before it loads it. */
-static void processes_throw_out_what_others_use(void **state)
+TEST(processes_throw_out_what_others_use)
 {
-    (void)state;
     char directory[PATH_MAX];
     test_folder_file(&folder, "crowded", directory);
     use_in_processes(directory, 1);
@@ -144,9 +142,8 @@ static int is_loaded_from(struct dl_phdr_info *info, size_t bytes, void *directo
 }
 
 /* What was compiled is there for whoever makes the executable, also where no compiler is left. */
-static void compiling_loads_nothing(void **state)
+TEST(compiling_loads_nothing)
 {
-    (void)state;
     char directory[PATH_MAX];
     struct hal_executable_cache *cache;
     struct hal_executable *executable;
@@ -181,9 +178,8 @@ static void compiling_loads_nothing(void **state)
 #if CAN_RUN_OUT
 /* So much that the process may not have: the lists of what is prepared, and nothing of that size
  * before. */
-static void without_memory_every_status_says_so(void **state)
+TEST(without_memory_every_status_says_so)
 {
-    (void)state;
     enum { COUNT = HAL_MAX_LIST };
     struct hal_executable_cache *cache;
     struct rlimit before, less;
@@ -219,6 +215,8 @@ static void without_memory_every_status_says_so(void **state)
 }
 #endif
 
+TEST_SUITE_FIXTURE(make_folder, remove_folder);
+
 int main(void)
 {
 #if CAN_RUN_OUT
@@ -226,15 +224,5 @@ int main(void)
     if (mallopt(M_MMAP_THRESHOLD, 1 << 17) != 1 || mallopt(M_ARENA_MAX, 1) != 1)
         return 1;
 #endif
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(processes_share_a_directory),
-        cmocka_unit_test(processes_throw_out_what_others_use),
-#if defined(__linux__)
-        cmocka_unit_test(compiling_loads_nothing),
-#endif
-#if CAN_RUN_OUT
-        cmocka_unit_test(without_memory_every_status_says_so),
-#endif
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run();
 }

@@ -4,19 +4,11 @@
  * fields; slices nest, counters add up, and every arrow has a beginning before its end. */
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 enum { KEY_BYTES = 160, MOST_KEYS = 4000, MOST_TRACKS = 200, MOST_FLOWS = 400 };
 
@@ -350,9 +342,8 @@ static void write_random(uint64_t seed)
     assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
 }
 
-static void every_event_is_in_perfettos_file(void **state)
+TEST(every_event_is_in_perfettos_file)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         static struct perfetto p;
         size_t bytes;
@@ -367,9 +358,8 @@ static void every_event_is_in_perfettos_file(void **state)
 }
 
 /* Each line of the set, in the words of the format. */
-static void every_event_is_in_the_text_formats(void **state)
+TEST(every_event_is_in_the_text_formats)
 {
-    (void)state;
     static const char *const formats[] = {"chrome", "jsonl", "csv"};
     write_random(99);
     for (size_t f = 0; f < 3; f++) {
@@ -438,9 +428,8 @@ static void write_known(void)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void slices_flows_and_counters_are_right(void **state)
+TEST(slices_flows_and_counters_are_right)
 {
-    (void)state;
     static struct perfetto p;
     size_t bytes, queue_lanes = 0, groups = 0;
     write_known();
@@ -508,9 +497,8 @@ static size_t chrome_flows(const char *text, char phase, struct flow flows[MOST_
     return count;
 }
 
-static void slices_and_flows_of_chromes_format_are_right(void **state)
+TEST(slices_and_flows_of_chromes_format_are_right)
 {
-    (void)state;
     static struct flow begins[MOST_FLOWS], ends[MOST_FLOWS];
     size_t bytes;
     write_known();
@@ -536,9 +524,8 @@ static int run(const char *arguments)
     return WEXITSTATUS(system(command));
 }
 
-static void usage_and_files(void **state)
+TEST(usage_and_files)
 {
-    (void)state;
     write_known();
     assert_int_equal(run("export --format=png t.pb.zst"), 2);
     assert_int_equal(run("export"), 2);
@@ -554,14 +541,4 @@ static void usage_and_files(void **state)
     assert_int_equal(system(command), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_is_in_perfettos_file),
-        cmocka_unit_test(every_event_is_in_the_text_formats),
-        cmocka_unit_test(slices_flows_and_counters_are_right),
-        cmocka_unit_test(slices_and_flows_of_chromes_format_are_right),
-        cmocka_unit_test(usage_and_files),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -4,19 +4,11 @@
  * chunks and contents are asked for. */
 #include "format/file/reader.h"
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FRAMES = 40, CONTENTS = FRAMES * 4096, CONTENT_BYTES = 24, THREADS = 300 };
 
@@ -104,9 +96,8 @@ static uint64_t linear(const struct trace_reader *reader)
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-static void damaged_contents_are_read_once(void **state)
+TEST_ON(damaged_contents_are_read_once, struct fixture *f)
 {
-    struct fixture *f = *state;
     char first[HAL_MESSAGE_BYTES] = "";
     for (int without = 0; without < 2; without++) {
         build_contents(f, without);
@@ -129,9 +120,8 @@ static void damaged_contents_are_read_once(void **state)
     }
 }
 
-static void contents_of_several_frames_are_read_in_any_order(void **state)
+TEST_ON(contents_of_several_frames_are_read_in_any_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     build_contents(f, false);
     struct trace_reader *reader = open_reader(f);
     const uint64_t before = reader->input.work_bytes, frames = reader->directory.blobs_count;
@@ -148,10 +138,9 @@ static void contents_of_several_frames_are_read_in_any_order(void **state)
 }
 
 /* Of large ones a few stay, and memory is bounded. */
-static void large_frames_are_not_all_kept(void **state)
+TEST_ON(large_frames_are_not_all_kept, struct fixture *f)
 {
     enum { LARGE = 24, LARGE_BYTES = 5 << 20 };
-    struct fixture *f = *state;
     static const struct trace_header header = {.program = "x"};
     const struct trace_writer_options options = {.path = f->path, .force = true};
     struct trace_writer *writer;
@@ -180,9 +169,8 @@ static void large_frames_are_not_all_kept(void **state)
     free(data);
 }
 
-static void damaged_chunks_are_read_once(void **state)
+TEST_ON(damaged_chunks_are_read_once, struct fixture *f)
 {
-    struct fixture *f = *state;
     build_chunks(f);
     assert_int_equal(damage_frames(f, false), 1);
     struct trace_reader *reader = open_reader(f);
@@ -198,11 +186,10 @@ static void damaged_chunks_are_read_once(void **state)
 }
 
 /* Of a file without an index all frames are looked at, and most are small. */
-static void walking_is_linear(void **state)
+TEST_ON(walking_is_linear, struct fixture *f)
 {
     enum { FLUSHES = 400 };
     static struct trace_builder b;
-    struct fixture *f = *state;
     struct trace_reader *reader;
     builder_open(&b, f->path, NULL);
     for (int i = 0; i < FLUSHES; i++) {
@@ -238,14 +225,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_contents_are_read_once),
-        cmocka_unit_test(contents_of_several_frames_are_read_in_any_order),
-        cmocka_unit_test(large_frames_are_not_all_kept),
-        cmocka_unit_test(damaged_chunks_are_read_once),
-        cmocka_unit_test(walking_is_linear),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -26,12 +26,11 @@ ssize_t pwrite64(int descriptor, const void *data, size_t bytes, off_t offset)
     return pwrite(descriptor, data, bytes, offset);
 }
 
-static void a_write_of_nothing_is_no_old_error(void **state)
+TEST(a_write_of_nothing_is_no_old_error)
 {
     struct test_folder folder;
     char path[PATH_MAX + 16];
     struct hal_file *file;
-    (void)state;
     assert_true(test_folder_make(&folder));
     snprintf(path, sizeof path, "%s/file", folder.path);
     struct hal_device *device = fixture_device("cpu?threads=1");
@@ -71,13 +70,12 @@ static void listen_at(const char *path)
     close(descriptor);
 }
 
-static void what_has_no_places_is_unsupported(void **state)
+TEST(what_has_no_places_is_unsupported)
 {
     static const uint32_t modes[] = {HAL_FILE_READ, HAL_FILE_WRITE, HAL_FILE_READ | HAL_FILE_WRITE,
                                      HAL_FILE_WRITE | HAL_FILE_CREATE | HAL_FILE_TRUNCATE};
     struct test_folder folder;
     char pipe_path[PATH_MAX + 16], socket_path[PATH_MAX + 16];
-    (void)state;
     assert_true(test_folder_make(&folder));
     snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder.path);
     snprintf(socket_path, sizeof socket_path, "%s/socket", folder.path);
@@ -94,13 +92,4 @@ static void what_has_no_places_is_unsupported(void **state)
         }
     }
     test_folder_remove(&folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_places_is_unsupported),
-        cmocka_unit_test(a_write_of_nothing_is_no_old_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/findings/findings.c, timing.c, audit.c: traces in which exactly one thing is wrong, and by
  * how much was worked out by hand. Times are relative to the capture's start. */
+#include "tests/support/test.h"
 #include "tests/unit/findings_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- Waits ---- */
 
-static void waits_that_nothing_needs_are_counted_and_timed(void **state)
+TEST(waits_that_nothing_needs_are_counted_and_timed)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -39,9 +30,8 @@ static void waits_that_nothing_needs_are_counted_and_timed(void **state)
     finish(&found);
 }
 
-static void a_program_that_reads_every_result_has_no_needless_waits(void **state)
+TEST(a_program_that_reads_every_result_has_no_needless_waits)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     char bytes[64] = {0};
@@ -71,9 +61,8 @@ static void submit_once(struct trace_builder *b)
     round_trip(b, 0, 1000);
 }
 
-static void a_barrier_between_strangers_orders_nothing(void **state)
+TEST(a_barrier_between_strangers_orders_nothing)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -95,9 +84,8 @@ static void a_barrier_between_strangers_orders_nothing(void **state)
 }
 
 /* Kernel 0 may read its buffer, kernel 1 may write it. */
-static void a_barrier_between_readers_orders_nothing(void **state)
+TEST(a_barrier_between_readers_orders_nothing)
 {
-    (void)state;
     static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
     const struct trace_binding whole = {BUFFER, 0, 64};
     struct trace_builder b;
@@ -124,9 +112,8 @@ static void a_barrier_between_readers_orders_nothing(void **state)
     finish(&found);
 }
 
-static void a_missing_barrier_is_a_race_and_comes_first(void **state)
+TEST(a_missing_barrier_is_a_race_and_comes_first)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -142,9 +129,8 @@ static void a_missing_barrier_is_a_race_and_comes_first(void **state)
 
 /* The second of two submissions of one command buffer waits for the first, or does not. A trace
  * that is not whole may lack what ordered them. */
-static void a_missing_semaphore_is_a_race(void **state)
+TEST(a_missing_semaphore_is_a_race)
 {
-    (void)state;
     static const struct trace_health damaged = {.status = HAL_IO};
     for (int i = 0; i < 3; i++) {
         struct trace_builder b;
@@ -177,9 +163,8 @@ static void a_missing_semaphore_is_a_race(void **state)
 }
 
 /* Kernel 1 is declared to write what kernel 0 is declared to read; of 901, nothing is known. */
-static void kernels_race_by_what_they_declare(void **state)
+TEST(kernels_race_by_what_they_declare)
 {
-    (void)state;
     static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
     const struct trace_binding whole = {BUFFER, 0, 64};
     for (int undeclared = 0; undeclared < 2; undeclared++) {
@@ -210,9 +195,8 @@ static void kernels_race_by_what_they_declare(void **state)
     }
 }
 
-static void state_that_is_there_already_is_counted(void **state)
+TEST(state_that_is_there_already_is_counted)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     const uint32_t constants[3] = {1, 2, 3}, others[2] = {2, 4};
@@ -238,9 +222,8 @@ static void state_that_is_there_already_is_counted(void **state)
 
 /* ---- Contents and memory ---- */
 
-static void the_same_upload_twice_is_found(void **state)
+TEST(the_same_upload_twice_is_found)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -264,9 +247,8 @@ static void the_same_upload_twice_is_found(void **state)
 
 /* Kernel 0 makes one buffer of another. What the host reads of the chain 'a' -> 'b' -> 'c' decides
  * what was for nothing; so does a copy into 'other'. */
-static void results_that_never_get_to_the_host_are_dead(void **state)
+TEST(results_that_never_get_to_the_host_are_dead)
 {
-    (void)state;
     enum { A = 30, B, C };
     static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {0, 0, 1, 3}};
     static const struct {
@@ -316,9 +298,8 @@ static void results_that_never_get_to_the_host_are_dead(void **state)
     }
 }
 
-static void uploads_behind_the_last_reader_are_unread(void **state)
+TEST(uploads_behind_the_last_reader_are_unread)
 {
-    (void)state;
     for (int early = 0; early < 2; early++) {
         struct trace_builder b;
         struct found found;
@@ -349,9 +330,8 @@ static void uploads_behind_the_last_reader_are_unread(void **state)
 }
 
 /* Three dispatches of 2, 3 and 4 ns, 5 ns and 1 ns between them. */
-static void pauses_between_dispatches_are_measured(void **state)
+TEST(pauses_between_dispatches_are_measured)
 {
-    (void)state;
     const int64_t ns = START_NS + 1030;
     const struct trace_dispatch_time times[] = {
         {0, 0, ns, ns + 2}, {0, 1, ns + 7, ns + 10}, {0, 2, ns + 11, ns + 15}};
@@ -380,9 +360,8 @@ static void pauses_between_dispatches_are_measured(void **state)
     finish(&found);
 }
 
-static void idle_time_of_uploads_is_told_apart(void **state)
+TEST(idle_time_of_uploads_is_told_apart)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -400,9 +379,8 @@ static void idle_time_of_uploads_is_told_apart(void **state)
     finish(&found);
 }
 
-static void memory_peaks_where_most_is_alive(void **state)
+TEST(memory_peaks_where_most_is_alive)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b); /* 64 + 32 */
@@ -423,9 +401,8 @@ static void memory_peaks_where_most_is_alive(void **state)
 }
 
 /* Two queues begin at the same moment: the gap before has no one submission behind it. */
-static void a_gap_before_several_submissions_is_named_by_its_moment(void **state)
+TEST(a_gap_before_several_submissions_is_named_by_its_moment)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -447,9 +424,8 @@ static void a_gap_before_several_submissions_is_named_by_its_moment(void **state
     finish(&found);
 }
 
-static void an_empty_trace_has_no_findings(void **state)
+TEST(an_empty_trace_has_no_findings)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     builder_open(&b, path, NULL);
@@ -458,9 +434,8 @@ static void an_empty_trace_has_no_findings(void **state)
     finish(&found);
 }
 
-static void a_submission_that_never_ended_comes_first(void **state)
+TEST(a_submission_that_never_ended_comes_first)
 {
-    (void)state;
     struct trace_builder b;
     struct found found;
     open_trace(&b);
@@ -481,9 +456,8 @@ static void a_submission_that_never_ended_comes_first(void **state)
     finish(&found);
 }
 
-static void each_kind_has_a_name_of_its_own(void **state)
+TEST(each_kind_has_a_name_of_its_own)
 {
-    (void)state;
     for (int i = 0; i < VIEW_FINDING_KIND_COUNT; i++) {
         assert_non_null(view_finding_names[i]);
         for (int k = 0; k < i; k++)
@@ -491,27 +465,4 @@ static void each_kind_has_a_name_of_its_own(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_has_a_name_of_its_own),
-        cmocka_unit_test(waits_that_nothing_needs_are_counted_and_timed),
-        cmocka_unit_test(a_program_that_reads_every_result_has_no_needless_waits),
-        cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
-        cmocka_unit_test(a_barrier_between_readers_orders_nothing),
-        cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
-        cmocka_unit_test(a_missing_semaphore_is_a_race),
-        cmocka_unit_test(kernels_race_by_what_they_declare),
-        cmocka_unit_test(state_that_is_there_already_is_counted),
-        cmocka_unit_test(the_same_upload_twice_is_found),
-        cmocka_unit_test(results_that_never_get_to_the_host_are_dead),
-        cmocka_unit_test(uploads_behind_the_last_reader_are_unread),
-        cmocka_unit_test(pauses_between_dispatches_are_measured),
-        cmocka_unit_test(idle_time_of_uploads_is_told_apart),
-        cmocka_unit_test(memory_peaks_where_most_is_alive),
-        cmocka_unit_test(a_gap_before_several_submissions_is_named_by_its_moment),
-        cmocka_unit_test(an_empty_trace_has_no_findings),
-        cmocka_unit_test(a_submission_that_never_ended_comes_first),
-    };
-    return cmocka_run_group_tests(tests, findings_set_up, findings_tear_down);
-}
+TEST_SUITE_FIXTURE(findings_set_up, findings_tear_down);

@@ -6,24 +6,16 @@
 #include "hal/compiler/msl/fission/pass.h"
 #include "hal/compiler/msl/fission/pipeline.h"
 #include "hal/compiler/msl/fission/stamps.h"
+#include "tests/support/test.h"
 #include "tests/unit/fission_fixture.h"
 
 #include <llvm-c/Analysis.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- ir.c -------------------------------------------------------------------------------------
  */
 
-static void maps_keep_what_was_set_last(void **state)
+TEST(maps_keep_what_was_set_last)
 {
-    (void)state;
     static char keys[5000];
     struct ir_map map = {0};
     assert_int_equal(ir_map_get(&map, &keys[0]), 0);
@@ -52,9 +44,8 @@ static const char loop_text[] = "define void @f(i1 %c) {\n"
                                 "}\n";
 enum { A, B, C1, E, G, H, D };
 
-static void control_flow_is_known(void **state)
+TEST(control_flow_is_known)
 {
-    (void)state;
     LLVMModuleRef module = fission_parse(loop_text);
     struct cfg cfg = {0};
     cfg_build(&cfg, LLVMGetNamedFunction(module, "f"));
@@ -75,9 +66,8 @@ static void control_flow_is_known(void **state)
     LLVMDisposeModule(module);
 }
 
-static void cut_edges_do_not_count(void **state)
+TEST(cut_edges_do_not_count)
 {
-    (void)state;
     LLVMModuleRef module = fission_parse("define void @f(i1 %c) {\n"
                                          "a: br i1 %c, label %early, label %b\n"
                                          "b: br label %end\n"
@@ -128,9 +118,8 @@ static const char taint_text[] = "declare void @__msl_group_barrier()\n"
                                  "  ret void\n"
                                  "}\n";
 
-static void taint_follows_values_and_branches(void **state)
+TEST(taint_follows_values_and_branches)
 {
-    (void)state;
     LLVMModuleRef module = fission_parse(taint_text);
     const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
     struct fission f = {.module = module,
@@ -170,9 +159,8 @@ static struct msl_fission_result run_pass(const char *text, enum hal_status expe
 
 #define BARRIER "declare void @__msl_group_barrier() convergent\n"
 
-static void a_barrier_splits(void **state)
+TEST(a_barrier_splits)
 {
-    (void)state;
     const struct msl_fission_result result =
         run_pass(BARRIER "define void @k" THREAD " {\n"
                          "  %p = getelementptr i32, ptr %l, i32 %index\n"
@@ -189,9 +177,8 @@ static void a_barrier_splits(void **state)
     assert_true(result.split);
 }
 
-static void refusals_have_reasons(void **state)
+TEST(refusals_have_reasons)
 {
-    (void)state;
     static const struct {
         const char *text, *reason;
     } cases[] = {
@@ -287,9 +274,8 @@ static void expect_stamps(const char *text, const uint64_t *words, size_t count)
 }
 
 /* A place; and for each loop around it the loop's place and the number of its turn. */
-static void operations_are_stamped(void **state)
+TEST(operations_are_stamped)
 {
-    (void)state;
     expect_stamps(OPERATIONS "define void @k(ptr %l, i1 %c) {\n"
                              "  call void @__msl_simdgroup_barrier()\n"
                              "  br label %outer\n"
@@ -304,9 +290,8 @@ static void operations_are_stamped(void **state)
 }
 
 /* A stamp has room for 15 loops, and what is deeper is told apart no further. */
-static void deep_loops_fit_into_stamps(void **state)
+TEST(deep_loops_fit_into_stamps)
 {
-    (void)state;
     enum { DEPTH = 20 };
     char text[8192];
     int length = sprintf(text, OPERATIONS "define void @k(i1 %%c) {\n br label %%h0\n");
@@ -320,17 +305,15 @@ static void deep_loops_fit_into_stamps(void **state)
     expect_stamps(text, (const uint64_t[]){31}, 1);
 }
 
-static void what_does_not_wait_has_no_stamps(void **state)
+TEST(what_does_not_wait_has_no_stamps)
 {
-    (void)state;
     LLVMModuleRef module = fission_parse(OPERATIONS "define void @k() { ret void }\n");
     assert_false(msl_stamps_are_needed(module));
     LLVMDisposeModule(module);
 }
 
-static void other_functions_are_errors(void **state)
+TEST(other_functions_are_errors)
 {
-    (void)state;
     run_pass("define void @other" THREAD " { ret void }\n", HAL_NOT_FOUND);
     run_pass("define void @k(ptr %l) { ret void }\n", HAL_INVALID);
     run_pass("define void @k(ptr %l, i64 %gx, i32 %gy, i32 %gz, i32 %nx, i32 %ny, i32 %nz, i32 %x,"
@@ -338,19 +321,4 @@ static void other_functions_are_errors(void **state)
              HAL_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(maps_keep_what_was_set_last),
-        cmocka_unit_test(control_flow_is_known),
-        cmocka_unit_test(cut_edges_do_not_count),
-        cmocka_unit_test(taint_follows_values_and_branches),
-        cmocka_unit_test(a_barrier_splits),
-        cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(operations_are_stamped),
-        cmocka_unit_test(deep_loops_fit_into_stamps),
-        cmocka_unit_test(what_does_not_wait_has_no_stamps),
-        cmocka_unit_test(other_functions_are_errors),
-    };
-    return cmocka_run_group_tests(tests, fission_set_up, fission_tear_down);
-}
+TEST_SUITE_FIXTURE(fission_set_up, fission_tear_down);

@@ -5,15 +5,10 @@
 #include "hal/compiler/msl/fission/ir.h"
 #include "hal/compiler/msl/fission/pages.h"
 #include "hal/compiler/msl/fission/stream.h"
+#include "tests/support/test.h"
 #include "tests/unit/fission_fixture.h"
 
 #include <llvm-c/Analysis.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- prefetch.c --------------------------------------------------------------------------------
  */
@@ -75,9 +70,8 @@ static struct prefetches prefetches_in(const char *text, uint32_t threads)
 }
 
 /* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of the next. */
-static void strips_are_asked_for_ahead(void **state)
+TEST(strips_are_asked_for_ahead)
 {
-    (void)state;
     const struct prefetches two = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 64);
     assert_int_equal(two.count, 4);
     assert_int_equal(two.least, 512);
@@ -86,9 +80,8 @@ static void strips_are_asked_for_ahead(void **state)
     assert_int_equal(three.least, 768);
 }
 
-static void nothing_else_is_asked_for(void **state)
+TEST(nothing_else_is_asked_for)
 {
-    (void)state;
     static const struct {
         const char *why, *text;
         uint32_t threads;
@@ -162,9 +155,8 @@ static void expect_width(const char *why, const char *text, bool narrow)
     LLVMDisposeModule(module);
 }
 
-static void streams_have_narrow_vectors(void **state)
+TEST(streams_have_narrow_vectors)
 {
-    (void)state;
     expect_width("a sum", FUNCTION LOADS "  %r = fadd " WIDE " %a, %b\n" STORE("%r"), true);
     expect_width("saxpy", FUNCTION LOADS MULTIPLY_AND_ADD STORE("%r"), true);
     expect_width("as many operations as accesses",
@@ -182,9 +174,8 @@ static void streams_have_narrow_vectors(void **state)
                  true);
 }
 
-static void other_vectors_stay(void **state)
+TEST(other_vectors_stay)
 {
-    (void)state;
     static const struct {
         const char *why, *text;
     } wide[] = {
@@ -289,9 +280,8 @@ static LLVMModuleRef with_pages(const char *text)
 }
 
 /* Two pieces with 4 bytes of each element: 2^17 of those are the million bytes. */
-static void far_loops_ask_for_pages_ahead(void **state)
+TEST(far_loops_ask_for_pages_ahead)
 {
-    (void)state;
     LLVMModuleRef module = with_pages(BEGINS(ONWARDS) COUNTER("0") ADDS BY_16 RETURNS);
     const LLVMValueRef function = LLVMGetNamedFunction(module, "k");
     const ir_block begin = LLVMGetEntryBasicBlock(function), end = LLVMGetLastBasicBlock(function);
@@ -312,9 +302,8 @@ static void far_loops_ask_for_pages_ahead(void **state)
     LLVMDisposeModule(module);
 }
 
-static void other_loops_ask_for_nothing(void **state)
+TEST(other_loops_ask_for_nothing)
 {
-    (void)state;
     static const struct {
         const char *why, *text;
     } none[] = {
@@ -354,15 +343,4 @@ static void other_loops_ask_for_nothing(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strips_are_asked_for_ahead),
-        cmocka_unit_test(nothing_else_is_asked_for),
-        cmocka_unit_test(streams_have_narrow_vectors),
-        cmocka_unit_test(other_vectors_stay),
-        cmocka_unit_test(far_loops_ask_for_pages_ahead),
-        cmocka_unit_test(other_loops_ask_for_nothing),
-    };
-    return cmocka_run_group_tests(tests, fission_set_up, fission_tear_down);
-}
+TEST_SUITE_FIXTURE(fission_set_up, fission_tear_down);

@@ -39,9 +39,8 @@ static void assert_opened(const char *uri, const char *wanted)
     hal_device_release(device);
 }
 
-static void the_environment_names_the_device(void **state)
+TEST(the_environment_names_the_device)
 {
-    (void)state;
     struct hal_device *device;
     setenv("HAL_DEVICE", "cpu?threads=3", 1);
     assert_opened(NULL, "cpu?threads=3&queues=1");
@@ -55,9 +54,8 @@ static void the_environment_names_the_device(void **state)
     unsetenv("HAL_DEVICE_PROFILING_MODE");
 }
 
-static void our_flags_leave_the_command_line(void **state)
+TEST(our_flags_leave_the_command_line)
 {
-    (void)state;
     setenv("HAL_DEVICE", "cpu?threads=3", 1);
     struct line *line =
         line_of("p a --device cpu?threads=2 --other=1 --device_profiling_stacks=none"
@@ -76,9 +74,8 @@ static void our_flags_leave_the_command_line(void **state)
     assert_opened(NULL, "cpu?threads=1&queues=1");
 }
 
-static void wrong_values_change_nothing(void **state)
+TEST(wrong_values_change_nothing)
 {
-    (void)state;
     static const char *const lines[][2] = {
         {"p --device=cpu?threads=9 --device_profiling_mode=x y",
          "--device_profiling_mode must be queue or dispatch, not 'x'"},
@@ -107,9 +104,8 @@ static void wrong_values_change_nothing(void **state)
 }
 
 /* For programs that have other names for them. */
-static void values_are_checked_under_the_name_that_was_written(void **state)
+TEST(values_are_checked_under_the_name_that_was_written)
 {
-    (void)state;
     assert_ok(hal_flags_check("device_profiling_budget", "64M", "--budget"));
     assert_ok(hal_flags_check("device_profiling_wait", "forever", "--wait"));
     assert_ok(hal_flags_check("device_profiling_wait", "500ms", "--wait"));
@@ -124,23 +120,8 @@ static void values_are_checked_under_the_name_that_was_written(void **state)
     assert_opened(NULL, "cpu?threads=1&queues=1");
 }
 
-/* The message has the flags' names, or the variables', as they were given. */
-static void windows_are_named_as_they_were_written(void **state)
+TEST(caching_is_said_by_variable_or_uri)
 {
-    (void)state;
-    struct hal_device *device;
-    setenv("HAL_DEVICE_PROFILING_GROUP", "layer", 1);
-    struct line *line = line_of("p --device_profiling_window=#s1");
-    assert_ok(hal_flags_parse(&line->argc, line->argv));
-    assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
-                 "a capture has one window: '#s1' (--device_profiling_window) or 'layer' "
-                 "(HAL_DEVICE_PROFILING_GROUP)");
-    unsetenv("HAL_DEVICE_PROFILING_GROUP");
-}
-
-static void caching_is_said_by_variable_or_uri(void **state)
-{
-    (void)state;
     struct hal_device *device;
     setenv("HAL_CACHING", "2M", 1);
     assert_opened("cpu?threads=1", "cpu?threads=1&queues=1&caching=2097152");
@@ -154,9 +135,8 @@ static void caching_is_said_by_variable_or_uri(void **state)
     unsetenv("HAL_CACHING");
 }
 
-static void uris_are_strict(void **state)
+TEST(uris_are_strict)
 {
-    (void)state;
     struct hal_device *device;
     assert_fails(hal_device_open("quantum", &device), HAL_NOT_FOUND,
                  "device 'quantum': there is no driver 'quantum' (there are: cpu, ");
@@ -178,9 +158,8 @@ static void uris_are_strict(void **state)
     assert_fails(hal_device_open("cpu?queues=65", &device), HAL_INVALID, "queues=65");
 }
 
-static void help_names_every_flag(void **state)
+TEST(help_names_every_flag)
 {
-    (void)state;
     static const char *const names[] = {"--device=",
                                         "--device_profiling_mode=",
                                         "--device_profiling_file=",
@@ -203,9 +182,8 @@ static bool append_name(void *user, const struct hal_driver_info *driver)
 }
 
 /* The same names as one by one; cut where the room ends, with the length of all of it. */
-static void drivers_are_described(void **state)
+TEST(drivers_are_described)
 {
-    (void)state;
     char wanted[256] = "", text[256];
     hal_drivers_list(append_name, wanted);
     assert_int_equal(hal_drivers_describe(text, sizeof text), strlen(wanted));
@@ -220,18 +198,16 @@ static void drivers_are_described(void **state)
     assert_int_equal(hal_drivers_describe(NULL, 0), strlen(wanted));
 }
 
-int main(void)
+/* The message has the flags' names, or the variables', as they were given. The last case: it
+ * leaves a window behind. */
+TEST(windows_are_named_as_they_were_written)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_names_the_device),
-        cmocka_unit_test(our_flags_leave_the_command_line),
-        cmocka_unit_test(wrong_values_change_nothing),
-        cmocka_unit_test(caching_is_said_by_variable_or_uri),
-        cmocka_unit_test(uris_are_strict),
-        cmocka_unit_test(help_names_every_flag),
-        cmocka_unit_test(drivers_are_described),
-        cmocka_unit_test(values_are_checked_under_the_name_that_was_written),
-        cmocka_unit_test(windows_are_named_as_they_were_written), /* leaves a window behind */
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct hal_device *device;
+    setenv("HAL_DEVICE_PROFILING_GROUP", "layer", 1);
+    struct line *line = line_of("p --device_profiling_window=#s1");
+    assert_ok(hal_flags_parse(&line->argc, line->argv));
+    assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
+                 "a capture has one window: '#s1' (--device_profiling_window) or 'layer' "
+                 "(HAL_DEVICE_PROFILING_GROUP)");
+    unsetenv("HAL_DEVICE_PROFILING_GROUP");
 }

@@ -3,6 +3,7 @@
  * when it takes the place of what was shown. Which thread did what is counted in the linker's
  * wraps. */
 #include "format/file/sidecar.h"
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/model/path.h"
 #include "viewer/ui/counters.h"
@@ -11,19 +12,10 @@
 #include "viewer/ui/panels/kernels.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ---- Who does it -------------------------------------------------------------------------- */
 
@@ -217,11 +209,10 @@ static void end_of_jobs(struct followed *f)
 
 /* Everything that takes long stands there before a longer trace is shown, and none of it was done
  * by who draws. */
-static void the_screen_s_thread_reads_nothing(void **state)
+TEST(the_screen_s_thread_reads_nothing)
 {
     static const char *const panels[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
     struct followed f;
-    (void)state;
     grow_to(4, false);
     begin(&f);
     char compared[80];
@@ -285,10 +276,9 @@ static void the_screen_s_thread_reads_nothing(void **state)
 }
 
 /* What is asked for while a file is read holds when it is shown; the file is read once. */
-static void what_changes_meanwhile_is_made_for_it(void **state)
+TEST(what_changes_meanwhile_is_made_for_it)
 {
     struct followed f;
-    (void)state;
     grow_to(3, false);
     begin(&f);
     grow_to(6, false);
@@ -308,10 +298,9 @@ static void what_changes_meanwhile_is_made_for_it(void **state)
 }
 
 /* Else one that takes longer than the file needs to grow would never be done. */
-static void what_runs_comes_to_its_end_first(void **state)
+TEST(what_runs_comes_to_its_end_first)
 {
     struct followed f;
-    (void)state;
     grow_to(3, false);
     begin(&f);
     grow_to(6, false);
@@ -337,10 +326,9 @@ static void what_runs_comes_to_its_end_first(void **state)
 }
 
 /* A panel that was left is not filled by the next growth. Escape leaves the reading alone. */
-static void what_was_given_up_stays_so(void **state)
+TEST(what_was_given_up_stays_so)
 {
     struct followed f;
-    (void)state;
     grow_to(3, false);
     begin(&f);
     type(&f, "6<Esc>");
@@ -365,10 +353,9 @@ static void what_was_given_up_stays_so(void **state)
 }
 
 /* Whatever is being typed, chosen or dragged. */
-static void a_dialogue_goes_on(void **state)
+TEST(a_dialogue_goes_on)
 {
     struct followed f;
-    (void)state;
     grow_to(3, false);
     begin(&f);
     type(&f, "E");
@@ -394,11 +381,10 @@ static void a_dialogue_goes_on(void **state)
 }
 
 /* Where nothing had happened, time was counted from another moment. */
-static void the_cursor_stays_within_the_trace(void **state)
+TEST(the_cursor_stays_within_the_trace)
 {
     static const int64_t shifts_ns[] = {-1000000000, 1000000000};
     struct followed f;
-    (void)state;
     for (size_t i = 0; i < sizeof shifts_ns / sizeof *shifts_ns; i++) {
         grow_to(3, false);
         begin(&f);
@@ -455,11 +441,10 @@ static int hold(const char *sidecar)
 }
 
 /* Nothing more comes of a program that was killed, and what it had not written has a place. */
-static void a_killed_capture_does_not_go_on(void **state)
+TEST(a_killed_capture_does_not_go_on)
 {
     struct followed f;
     int told, status;
-    (void)state;
     unlink(path);
     const pid_t process = start_program("forever", 20, &told);
     begin(&f);
@@ -514,11 +499,10 @@ static void write_at(int file, size_t offset, const void *data, size_t bytes)
 /* Its next file has another begin, which its sidecar has first; then the file before gets its end;
  * then the name changes hands. Who sees the file at any of these moments goes on. The sidecar of a
  * program that was killed, held here, stands for that of one that runs. */
-static void a_flight_recorder_goes_on_between_its_files(void **state)
+TEST(a_flight_recorder_goes_on_between_its_files)
 {
     struct followed f;
     char sidecar[TRACE_PATH_BYTES];
-    (void)state;
     unlink(path);
     run_program("_exit");
     begin(&f);
@@ -557,10 +541,9 @@ static void a_flight_recorder_goes_on_between_its_files(void **state)
 }
 
 /* A file that is no trace just now leaves what is shown, and says why; the next one is read. */
-static void what_cannot_be_read_is_said(void **state)
+TEST(what_cannot_be_read_is_said)
 {
     struct followed f;
-    (void)state;
     grow_to(3, false);
     begin(&f);
     const struct view_model *before = f.model;
@@ -581,9 +564,8 @@ static void what_cannot_be_read_is_said(void **state)
 }
 
 /* Whoever quits waits for nothing that is only read for later. */
-static void ends_wherever_it_is(void **state)
+TEST(ends_wherever_it_is)
 {
-    (void)state;
     for (int polls = 0; polls < 12; polls++) {
         struct followed f;
         grow_to(3, false);
@@ -600,19 +582,4 @@ static void ends_wherever_it_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_screen_s_thread_reads_nothing),
-        cmocka_unit_test(what_changes_meanwhile_is_made_for_it),
-        cmocka_unit_test(what_runs_comes_to_its_end_first),
-        cmocka_unit_test(what_was_given_up_stays_so),
-        cmocka_unit_test(a_dialogue_goes_on),
-        cmocka_unit_test(the_cursor_stays_within_the_trace),
-        cmocka_unit_test(a_killed_capture_does_not_go_on),
-        cmocka_unit_test(a_flight_recorder_goes_on_between_its_files),
-        cmocka_unit_test(what_cannot_be_read_is_said),
-        cmocka_unit_test(ends_wherever_it_is),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_SUITE_FIXTURE(setup, teardown);

@@ -344,9 +344,8 @@ static void run_all(struct fixture *f)
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-static void every_field_is_clean(void **state)
+TEST_ON(every_field_is_clean, struct fixture *f)
 {
-    struct fixture *f = *state;
     size_t swept = 0;
     list_fields(f, &haltrace__trace__descriptor);
     list_fields(f, &haltrace__note__descriptor);
@@ -367,9 +366,8 @@ static void every_field_is_clean(void **state)
 }
 
 /* Lines of --help that begin with a command's name, and not with an option. */
-static void every_command_is_swept(void **state)
+TEST_ON(every_command_is_swept, struct fixture *f)
 {
-    struct fixture *f = *state;
     char command[2 * PATH_MAX], name[32];
     size_t found = 0;
     snprintf(command, sizeof command, "'%s/hal-trace' --help", f->bin);
@@ -390,9 +388,8 @@ static void every_command_is_swept(void **state)
     assert_true(found >= 14);
 }
 
-static void all_strings_are_clean(void **state)
+TEST_ON(all_strings_are_clean, struct fixture *f)
 {
-    struct fixture *f = *state;
     build_good(f, f->bad, foreign_text);
     run_all(f);
 }
@@ -422,12 +419,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_command_is_swept),
-        cmocka_unit_test(all_strings_are_clean),
-        cmocka_unit_test(every_field_is_clean),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

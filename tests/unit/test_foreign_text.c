@@ -94,9 +94,8 @@ static bool check(struct fixture *fixture, const char *program, const char *argu
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-static void the_check_sees_it(void **state)
+TEST(the_check_sees_it)
 {
-    (void)state;
     wchar_t c;
     static const char *const bad[] = {"\x1b", "\xC2\x9B", "\x7f", "\r"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -108,9 +107,8 @@ static void the_check_sees_it(void **state)
     assert_true(mbrtowc(&c, "\x9B", 1, &fresh) > 4);
 }
 
-static void copies_are_clean(void **state)
+TEST(copies_are_clean)
 {
-    (void)state;
     assert_string_equal(hal_shown("a\x1b]0;x\x07\n\xFF\xC2\x9B\x7F caf\xC3\xA9").text,
                         "a?]0;x????? caf\xC3\xA9");
     assert_string_equal(hal_shown_lines("a\nb\tc\x1b\n").text, "a\n    b c?");
@@ -128,9 +126,8 @@ static void copies_are_clean(void **state)
     assert_string_equal(text, "a?b?c?");
 }
 
-static void replays_are_plain(void **state)
+TEST_ON(replays_are_plain, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     static const char *const plain[] = {"",
                                         "--json",
                                         "--trusted",
@@ -152,9 +149,8 @@ static void replays_are_plain(void **state)
         assert_true(check(fixture, "hal-replay", failing[i], fixture->broken));
 }
 
-static void tools_are_plain(void **state)
+TEST_ON(tools_are_plain, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char merged[2 * PATH_MAX];
     static const char *const commands[] = {"info",
                                            "info --json",
@@ -180,9 +176,8 @@ static void tools_are_plain(void **state)
     check(fixture, "hal-trace", merged, fixture->broken);
 }
 
-static void views_are_plain(void **state)
+TEST_ON(views_are_plain, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char other[2 * PATH_MAX];
     static const char reports[] =
         "--print=summary,timeline,submissions,gaps,findings,kernels,memory,iterations ";
@@ -224,12 +219,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_check_sees_it), cmocka_unit_test(copies_are_clean),
-        cmocka_unit_test(replays_are_plain), cmocka_unit_test(tools_are_plain),
-        cmocka_unit_test(views_are_plain),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -6,21 +6,13 @@
 #include "format/trace.h"
 #include "hal/base/mem.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/haltrace-frames-XXXXXX";
 static char path[sizeof folder + 16], other[sizeof folder + 16];
@@ -166,9 +158,8 @@ static enum hal_status read_all(size_t *out_events, bool *out_is_cut)
 
 /* ---- Damage ------------------------------------------------------------------------------- */
 
-static void the_whole_file_is_whole(void **state)
+TEST(the_whole_file_is_whole)
 {
-    (void)state;
     size_t count;
     bool is_cut = true;
     write_file(other, whole, whole_bytes);
@@ -177,9 +168,8 @@ static void the_whole_file_is_whole(void **state)
     assert_false(is_cut);
 }
 
-static void every_cut_is_noticed_and_what_is_whole_is_read(void **state)
+TEST(every_cut_is_noticed_and_what_is_whole_is_read)
 {
-    (void)state;
     size_t opened = 0, most = 0;
     for (size_t bytes = 0; bytes < whole_bytes; bytes++) {
         size_t count;
@@ -205,9 +195,8 @@ static void every_cut_is_noticed_and_what_is_whole_is_read(void **state)
 }
 
 /* As file systems leave it after a crash: the length is there, the bytes are not. */
-static void zeros_at_the_end_are_a_cut(void **state)
+TEST(zeros_at_the_end_are_a_cut)
 {
-    (void)state;
     enum { ZEROS = 5000 };
     uint8_t *longer = malloc(whole_bytes + ZEROS);
     for (size_t bytes = 0; bytes <= whole_bytes; bytes++) {
@@ -248,9 +237,8 @@ static size_t seek_table(void)
     return whole_bytes - 9 - 8 * (size_t)entries - 8;
 }
 
-static void every_changed_byte_is_noticed(void **state)
+TEST(every_changed_byte_is_noticed)
 {
-    (void)state;
     uint8_t *copy = malloc(whole_bytes);
     size_t frames = 0;
     for (size_t at = 0; at < whole_bytes; at++) {
@@ -280,9 +268,8 @@ static void every_changed_byte_is_noticed(void **state)
     free(copy);
 }
 
-static void missing_and_added_frames_are_noticed(void **state)
+TEST(missing_and_added_frames_are_noticed)
 {
-    (void)state;
     size_t count;
     bool is_cut;
     uint8_t *copy = malloc(2 * whole_bytes);
@@ -313,9 +300,8 @@ static void expect_gap_noticed(size_t begin, size_t end)
     free(copy);
 }
 
-static void gaps_are_noticed_without_an_index(void **state)
+TEST(gaps_are_noticed_without_an_index)
 {
-    (void)state;
     size_t at = ZSTD_findFrameCompressedSize(whole, whole_bytes), gaps = 0;
     while (at + 200 < whole_bytes) {
         const size_t bytes = ZSTD_findFrameCompressedSize(whole + at, whole_bytes - at);
@@ -348,9 +334,8 @@ static void refuse(const void *data, size_t bytes, enum hal_status expected, con
         fail_msg("'%s' does not say '%s'", hal_message(), text);
 }
 
-static void foreign_files_are_named(void **state)
+TEST(foreign_files_are_named)
 {
-    (void)state;
     char zstd[256];
     refuse("", 0, HAL_CORRUPT, "empty");
     refuse("A letter.", 9, HAL_CORRUPT, "not a trace");
@@ -378,9 +363,8 @@ static uint8_t *decompress_all(size_t *out_bytes)
     return raw;
 }
 
-static void recompressed_copies_are_refused(void **state)
+TEST(recompressed_copies_are_refused)
 {
-    (void)state;
     size_t bytes;
     uint8_t *raw = decompress_all(&bytes);
     uint8_t *stored = malloc(ZSTD_compressBound(bytes));
@@ -391,9 +375,8 @@ static void recompressed_copies_are_refused(void **state)
 }
 
 /* The first frame with another version in its header: field 100, then field 1 of it. */
-static void newer_versions_are_refused(void **state)
+TEST(newer_versions_are_refused)
 {
-    (void)state;
     size_t bytes, at = 0;
     uint8_t *raw = decompress_all(&bytes);
     assert_int_equal(raw[0], 0x0A);
@@ -419,9 +402,8 @@ static uint32_t u32(const uint8_t *data)
 }
 
 /* As the seekable format is published: walks the frames by the table. */
-static void seek_table_lists_every_frame(void **state)
+TEST(seek_table_lists_every_frame)
 {
-    (void)state;
     const uint8_t *end = whole + whole_bytes;
     assert_int_equal(u32(end - 4), 0x8F92EAB1u);
     assert_int_equal(end[-5], 0);
@@ -451,9 +433,8 @@ static void seek_table_lists_every_frame(void **state)
 
 /* ---- Destinations ------------------------------------------------------------------------- */
 
-static void existing_files_stay_unless_forced(void **state)
+TEST(existing_files_stay_unless_forced)
 {
-    (void)state;
     static const struct trace_header header = {.program = "x"};
     struct trace_writer *writer;
     write_file(other, "precious", 8);
@@ -475,9 +456,8 @@ static void existing_files_stay_unless_forced(void **state)
     assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_IO);
 }
 
-static void full_disks_are_reported(void **state)
+TEST(full_disks_are_reported)
 {
-    (void)state;
     static const struct trace_header header = {.program = "x"};
     struct trace_writer *writer;
     const struct trace_writer_options options = {.path = other, .force = true};
@@ -498,9 +478,8 @@ static void full_disks_are_reported(void **state)
 }
 
 /* Writes until the file may not grow: the error stays, and what is there can be read. */
-static void what_fits_before_a_size_limit_is_readable(void **state)
+TEST(what_fits_before_a_size_limit_is_readable)
 {
-    (void)state;
     struct rlimit old;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, SIG_IGN);
@@ -543,9 +522,8 @@ static void what_fits_before_a_size_limit_is_readable(void **state)
     random_finish(&many);
 }
 
-static void rows_of_activity_fill_their_bytes(void **state)
+TEST(rows_of_activity_fill_their_bytes)
 {
-    (void)state;
     static const struct {
         size_t bytes;
         uint8_t rows;
@@ -561,23 +539,4 @@ static void rows_of_activity_fill_their_bytes(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_whole_file_is_whole),
-        cmocka_unit_test(every_cut_is_noticed_and_what_is_whole_is_read),
-        cmocka_unit_test(zeros_at_the_end_are_a_cut),
-        cmocka_unit_test(every_changed_byte_is_noticed),
-        cmocka_unit_test(missing_and_added_frames_are_noticed),
-        cmocka_unit_test(gaps_are_noticed_without_an_index),
-        cmocka_unit_test(foreign_files_are_named),
-        cmocka_unit_test(recompressed_copies_are_refused),
-        cmocka_unit_test(newer_versions_are_refused),
-        cmocka_unit_test(seek_table_lists_every_frame),
-        cmocka_unit_test(existing_files_stay_unless_forced),
-        cmocka_unit_test(full_disks_are_reported),
-        cmocka_unit_test(what_fits_before_a_size_limit_is_readable),
-        cmocka_unit_test(rows_of_activity_fill_their_bytes),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

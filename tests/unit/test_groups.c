@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/tool/support/groups.c: whose groups are whose when traces are merged. */
 #include "format/tool/support/groups.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static struct trace_capture capture_of(uint64_t process, uint64_t base)
 {
@@ -22,9 +17,8 @@ static struct trace_header header_of(const struct trace_capture *captures, size_
 
 /* Process 7 twice, with other bases: a number that came again. Its groups 1 and 2, and 1 of the
  * second one, which is 3 in the file, stay three. */
-static void one_number_of_two_processes(void **state)
+TEST(one_number_of_two_processes)
 {
-    (void)state;
     const struct trace_capture captures[] = {capture_of(7, 0), capture_of(7, 2), capture_of(7, 0)};
     const struct trace_header header = header_of(captures, 3);
     struct groups_all all = {0};
@@ -44,9 +38,8 @@ static void one_number_of_two_processes(void **state)
 }
 
 /* Two traces of one process name their groups alike; those of another one begin behind. */
-static void processes_stay_together_and_apart(void **state)
+TEST(processes_stay_together_and_apart)
 {
-    (void)state;
     const uint64_t processes[] = {7, 8, 7};
     struct groups_all all = {0};
     struct groups groups[3];
@@ -66,9 +59,8 @@ static void processes_stay_together_and_apart(void **state)
 }
 
 /* What was added to all captures is more than the number: moved, it would be some other one. */
-static void numbers_of_nobody_are_refused(void **state)
+TEST(numbers_of_nobody_are_refused)
 {
-    (void)state;
     const struct trace_capture captures[] = {capture_of(7, 4), capture_of(8, 6)};
     const struct trace_header header = header_of(captures, 2);
     for (uint64_t number = 3; number <= 5; number++) {
@@ -82,9 +74,8 @@ static void numbers_of_nobody_are_refused(void **state)
     }
 }
 
-static void numbers_that_become_too_large_are_refused(void **state)
+TEST(numbers_that_become_too_large_are_refused)
 {
-    (void)state;
     struct groups_all all = {0};
     struct groups groups[2];
     for (size_t i = 0; i < 2; i++) {
@@ -97,15 +88,4 @@ static void numbers_that_become_too_large_are_refused(void **state)
     for (size_t i = 0; i < 2; i++)
         groups_close(&groups[i]);
     groups_all_finish(&all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_number_of_two_processes),
-        cmocka_unit_test(processes_stay_together_and_apart),
-        cmocka_unit_test(numbers_of_nobody_are_refused),
-        cmocka_unit_test(numbers_that_become_too_large_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

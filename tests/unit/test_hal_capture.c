@@ -103,9 +103,8 @@ static void assert_one_line(const char *text)
 
 /* ---- What it records ---- */
 
-static void a_program_that_knows_nothing_is_captured(void **state)
+TEST(a_program_that_knows_nothing_is_captured)
 {
-    (void)state;
     struct outcome outcome;
     struct captured captured;
     run(&outcome, "-o", "trace.pb.zst", "--", TRANSFER_APP, "work", NULL);
@@ -125,9 +124,8 @@ static void a_program_that_knows_nothing_is_captured(void **state)
     unlink("trace.pb.zst");
 }
 
-static void the_default_file_is_named_after_the_process(void **state)
+TEST(the_default_file_is_named_after_the_process)
 {
-    (void)state;
     struct outcome outcome;
     char found[256], name[256];
     run(&outcome, TRANSFER_APP, "work", NULL);
@@ -140,9 +138,8 @@ static void the_default_file_is_named_after_the_process(void **state)
     assert_int_equal(unlink(name), 0);
 }
 
-static void options_reach_the_program_as_settings(void **state)
+TEST(options_reach_the_program_as_settings)
 {
-    (void)state;
     struct outcome outcome;
     char expected[PATH_MAX + 32];
     run(&outcome, "--output=x.pb.zst", "--mode=queue-events", "--stacks", "none", "--force",
@@ -157,9 +154,8 @@ static void options_reach_the_program_as_settings(void **state)
     assert_says(outcome.output, expected);
 }
 
-static void quiet_is_quiet(void **state)
+TEST(quiet_is_quiet)
 {
-    (void)state;
     struct outcome outcome;
     run(&outcome, "-q", "-o", "q.pb.zst", TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
@@ -167,9 +163,8 @@ static void quiet_is_quiet(void **state)
     assert_int_equal(unlink("q.pb.zst"), 0);
 }
 
-static void later_devices_get_files_of_their_own(void **state)
+TEST(later_devices_get_files_of_their_own)
 {
-    (void)state;
     struct outcome outcome;
     struct captured captured;
     run(&outcome, "-o", "two.pb.zst", TRANSFER_APP, "twice", NULL);
@@ -206,9 +201,8 @@ static void make_old(const char *file)
     fclose(old);
 }
 
-static void processes_of_a_run_get_files_of_their_own(void **state)
+TEST(processes_of_a_run_get_files_of_their_own)
 {
-    (void)state;
     static const char *const names[] = {"run.pb.zst", "run-2.pb.zst", "run-3.pb.zst"};
     struct outcome outcome;
     for (unsigned force = 0; force < 2; force++) {
@@ -229,9 +223,8 @@ static void processes_of_a_run_get_files_of_their_own(void **state)
 }
 
 /* The file of an earlier run that only a later process would use. */
-static void later_names_are_not_taken_from_others(void **state)
+TEST(later_names_are_not_taken_from_others)
 {
-    (void)state;
     struct outcome outcome;
     char text[TEXT_BYTES];
     make_old("run-2.pb.zst");
@@ -244,9 +237,8 @@ static void later_names_are_not_taken_from_others(void **state)
     unlink("run-2.pb.zst");
 }
 
-static void captures_that_cannot_begin_are_explained(void **state)
+TEST(captures_that_cannot_begin_are_explained)
 {
-    (void)state;
     struct outcome outcome;
     setenv("HAL_DEVICE_PROFILING_STAGING_MIB", "0", 1);
     run(&outcome, "-o", "run.pb.zst", TRANSFER_APP, "work", NULL);
@@ -258,9 +250,8 @@ static void captures_that_cannot_begin_are_explained(void **state)
     assert_int_equal(access("run.pb.zst", F_OK), -1);
 }
 
-static void a_scope_that_never_came_is_told_with_those_that_did(void **state)
+TEST(a_scope_that_never_came_is_told_with_those_that_did)
 {
-    (void)state;
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", "--scope=nosuch", TRANSFER_APP, "scopes", NULL);
     assert_int_equal(outcome.status, 0);
@@ -269,9 +260,8 @@ static void a_scope_that_never_came_is_told_with_those_that_did(void **state)
     assert_int_equal(access("x.pb.zst", F_OK), -1);
 }
 
-static void descriptors_of_the_program_stay_untouched(void **state)
+TEST(descriptors_of_the_program_stay_untouched)
 {
-    (void)state;
     struct outcome outcome;
     struct trace_reader *reader;
     int files;
@@ -287,9 +277,8 @@ static void descriptors_of_the_program_stay_untouched(void **state)
     unlink("daemon.pb.zst");
 }
 
-static void the_exit_status_is_the_programs(void **state)
+TEST(the_exit_status_is_the_programs)
 {
-    (void)state;
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "exit", "7", NULL);
     assert_int_equal(outcome.status, 7);
@@ -302,9 +291,8 @@ static void the_exit_status_is_the_programs(void **state)
     assert_int_equal(outcome.status, 128 + 15);
 }
 
-static void programs_that_cannot_run_are_named(void **state)
+TEST(programs_that_cannot_run_are_named)
 {
-    (void)state;
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", "./no-such-program", NULL);
     assert_int_equal(outcome.status, 127);
@@ -319,9 +307,8 @@ static void programs_that_cannot_run_are_named(void **state)
     assert_says(outcome.complaints, "not-a-program");
 }
 
-static void wrong_usage_is_status_two(void **state)
+TEST(wrong_usage_is_status_two)
 {
-    (void)state;
     struct outcome outcome;
     run(&outcome, NULL);
     assert_int_equal(outcome.status, 2);
@@ -343,9 +330,8 @@ static void wrong_usage_is_status_two(void **state)
     assert_says(outcome.output, "hal-capture " HAL_VERSION_STRING);
 }
 
-static void destinations_are_checked_before_the_program_starts(void **state)
+TEST(destinations_are_checked_before_the_program_starts)
 {
-    (void)state;
     struct outcome outcome;
     struct captured captured;
     char text[TEXT_BYTES];
@@ -399,9 +385,8 @@ static pid_t start_shell(const char *script)
     return process;
 }
 
-static void signals_reach_the_program(void **state)
+TEST(signals_reach_the_program)
 {
-    (void)state;
     struct outcome outcome;
     pid_t process = start_shell("trap 'echo told; exit 5' TERM; touch ready; "
                                 "while :; do sleep 0.01; done");
@@ -420,24 +405,4 @@ static void signals_reach_the_program(void **state)
     assert_string_equal(outcome.output, "finished\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_that_knows_nothing_is_captured),
-        cmocka_unit_test(the_default_file_is_named_after_the_process),
-        cmocka_unit_test(options_reach_the_program_as_settings),
-        cmocka_unit_test(quiet_is_quiet),
-        cmocka_unit_test(later_devices_get_files_of_their_own),
-        cmocka_unit_test(processes_of_a_run_get_files_of_their_own),
-        cmocka_unit_test(later_names_are_not_taken_from_others),
-        cmocka_unit_test(captures_that_cannot_begin_are_explained),
-        cmocka_unit_test(a_scope_that_never_came_is_told_with_those_that_did),
-        cmocka_unit_test(descriptors_of_the_program_stay_untouched),
-        cmocka_unit_test(the_exit_status_is_the_programs),
-        cmocka_unit_test(programs_that_cannot_run_are_named),
-        cmocka_unit_test(wrong_usage_is_status_two),
-        cmocka_unit_test(destinations_are_checked_before_the_program_starts),
-        cmocka_unit_test(signals_reach_the_program),
-    };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+TEST_SUITE_FIXTURE(enter_folder, leave_folder);

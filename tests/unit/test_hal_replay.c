@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program hal-replay: exit status, verdicts, JSON, and what it ignores. */
 #include "hal/hal.h"
+#include "tests/support/test.h"
 #include "tests/unit/hal_replay_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* ---- Verdicts ------------------------------------------------------------------------------- */
 
-static void a_good_trace_is_the_same(void **state)
+TEST_ON(a_good_trace_is_the_same, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu"), 0);
@@ -28,9 +23,8 @@ static void a_good_trace_is_the_same(void **state)
     fixture_expect(fixture, fixture->out, "time of 3 runs: min ");
 }
 
-static void a_wrong_byte_is_a_difference(void **state)
+TEST_ON(a_wrong_byte_is_a_difference, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value one = {2, 1};
     builder_buffer_create(b, 1, "result", 64);
@@ -73,9 +67,8 @@ static void trace_of_ones(struct fixture *fixture, const float read[16])
     fixture_finish(fixture);
 }
 
-static void a_tolerance_lets_small_errors_pass(void **state)
+TEST_ON(a_tolerance_lets_small_errors_pass, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     float read[16];
     for (int i = 0; i < 16; i++)
         read[i] = 1;
@@ -101,9 +94,8 @@ static void a_tolerance_lets_small_errors_pass(void **state)
     assert_exit(replay(fixture, "--tolerance=abs:0.25", "--type=u8"), 1);
 }
 
-static void a_nan_is_no_number(void **state)
+TEST_ON(a_nan_is_no_number, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     const uint32_t nan_bits = 0x7fc00000;
     float read[16];
     for (int i = 0; i < 16; i++)
@@ -117,9 +109,8 @@ static void a_nan_is_no_number(void **state)
                    "e...]");
 }
 
-static void without_reads_nothing_is_proved(void **state)
+TEST_ON(without_reads_nothing_is_proved, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     builder_buffer_create(b, 1, NULL, 64);
     fixture_finish(fixture);
@@ -137,9 +128,8 @@ static void without_reads_nothing_is_proved(void **state)
     fixture_expect(fixture, fixture->out, "1 not recorded");
 }
 
-static void a_truncated_trace_says_so(void **state)
+TEST_ON(a_truncated_trace_says_so, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct stat status;
     struct trace_builder *b = fixture_start(fixture);
     builder_buffer_create(b, 1, NULL, 2);
@@ -158,9 +148,8 @@ static void a_truncated_trace_says_so(void **state)
 }
 
 /* How each kernel's threads run, and why: alone, as loops or on fibers. */
-static void roads_are_told(void **state)
+TEST_ON(roads_are_told, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     fixture_add_kernel(b, 3, "lonely",
                        "kernel void lonely(device uint *w [[buffer(0)]]) { w[1] = 1; }");
@@ -185,9 +174,8 @@ static void roads_are_told(void **state)
                    "the threads of kernel 'meeting' run as fibers: HAL_MSL_ROAD asks for them");
 }
 
-static void a_self_test_passes(void **state)
+TEST_ON(a_self_test_passes, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char *const arguments[] = {"hal-replay", "--selftest", NULL};
     assert_exit(fixture_run(fixture, fixture->program, arguments), 0);
     fixture_expect(fixture, fixture->out,
@@ -202,10 +190,9 @@ static void a_self_test_passes(void **state)
 }
 
 /* As a capture of the replay tells: never more memory than the program had, but for a few bytes. */
-static void buffers_go_where_they_went(void **state)
+TEST_ON(buffers_go_where_they_went, struct fixture *fixture)
 {
     enum { BYTES = 1 << 20, BUFFERS = 8 };
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     for (uint64_t i = 1; i <= BUFFERS; i++) {
         builder_buffer_create(b, i, NULL, BYTES);
@@ -227,11 +214,10 @@ static void buffers_go_where_they_went(void **state)
 
 /* A kernel of one's own may replace the recorded one on both sides, and another one on the other.
  */
-static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
+TEST_ON(what_is_compared_with_stands_in_place_of_a_substitute, struct fixture *fixture)
 {
     static const char right[] = "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 1; }\n";
     static const char wrong[] = "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 2; }\n";
-    struct fixture *fixture = *state;
     const struct trace_semaphore_value done = {2, 1};
     fixture_write(fixture, "right.metal", right);
     fixture_write(fixture, "wrong.metal", wrong);
@@ -269,9 +255,8 @@ static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
 }
 
 /* A trace of 20 ms, and a time limit that the first run is over: the least number of runs. */
-static void a_benchmark_keeps_its_promises(void **state)
+TEST_ON(a_benchmark_keeps_its_promises, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     builder_buffer_create(b, 1, NULL, 2);
     builder_host_write(b, 1, 0, "ab", 2);
@@ -283,9 +268,8 @@ static void a_benchmark_keeps_its_promises(void **state)
 }
 
 /* What refers to the contents of a trace cannot take its place. */
-static void what_is_read_is_not_replaced(void **state)
+TEST_ON(what_is_read_is_not_replaced, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char named[PATH_MAX];
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
@@ -332,9 +316,8 @@ static enum hal_status note_barriers(void *user, const struct trace_event *event
 }
 
 /* As a capture of the replay tells: barriers with buffers and without, after each other. */
-static void barriers_are_what_they_were(void **state)
+TEST_ON(barriers_are_what_they_were, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value one = {2, 1};
     const struct trace_buffer_barrier part = {1, 16, 32, HAL_ACCESS_WRITE, HAL_ACCESS_READ};
@@ -369,10 +352,9 @@ static void barriers_are_what_they_were(void **state)
 }
 
 /* Whoever names files makes no lines of a report. */
-static void names_of_files_are_one_line(void **state)
+TEST_ON(names_of_files_are_one_line, struct fixture *fixture)
 {
     static const char name[] = "a\033[31m\nsame: 77 read-backs.pb.zst";
-    struct fixture *fixture = *state;
     char named[PATH_MAX];
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
@@ -395,9 +377,8 @@ static void names_of_files_are_one_line(void **state)
 
 /* ---- Machines ------------------------------------------------------------------------------- */
 
-static void json_is_json(void **state)
+TEST_ON(json_is_json, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char out[PATH_MAX];
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
@@ -420,7 +401,7 @@ static void json_is_json(void **state)
 
 /* Values with which a capture begins, or fails, when they are heard; the names are those that
  * docs/env.md lists for captures. */
-static void a_replay_is_not_captured_by_accident(void **state)
+TEST_ON(a_replay_is_not_captured_by_accident, struct fixture *fixture)
 {
     static const char *const heard[][2] = {
         {"MODE", "queue"},       {"MODE", "nonsense"},   {"FILE", "captured"},
@@ -428,7 +409,6 @@ static void a_replay_is_not_captured_by_accident(void **state)
         {"OUTPUTS", "nonsense"}, {"FILES", "nonsense"},  {"BUDGET", "nonsense"},
         {"WINDOW", "#s0.."},     {"SCOPE", "nobody"},    {"GROUP", "nobody"},
         {"LAST", "5s"},          {"RUN", "captured"}};
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     for (size_t i = 0; i < sizeof heard / sizeof *heard; i++) {
@@ -452,25 +432,4 @@ static void a_replay_is_not_captured_by_accident(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_trace_is_the_same),
-        cmocka_unit_test(a_wrong_byte_is_a_difference),
-        cmocka_unit_test(a_tolerance_lets_small_errors_pass),
-        cmocka_unit_test(a_nan_is_no_number),
-        cmocka_unit_test(without_reads_nothing_is_proved),
-        cmocka_unit_test(a_truncated_trace_says_so),
-        cmocka_unit_test(roads_are_told),
-        cmocka_unit_test(a_self_test_passes),
-        cmocka_unit_test(buffers_go_where_they_went),
-        cmocka_unit_test(what_is_compared_with_stands_in_place_of_a_substitute),
-        cmocka_unit_test(a_benchmark_keeps_its_promises),
-        cmocka_unit_test(what_is_read_is_not_replaced),
-        cmocka_unit_test(barriers_are_what_they_were),
-        cmocka_unit_test(names_of_files_are_one_line),
-        cmocka_unit_test(json_is_json),
-        cmocka_unit_test(a_replay_is_not_captured_by_accident),
-    };
-    return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

@@ -2,13 +2,8 @@
 /* The program hal-replay and kernels that forge its verdict: it is the parent's, whatever native
  * code does in the child, and in whatever way it was asked for. */
 #include "tests/support/forging.h"
+#include "tests/support/test.h"
 #include "tests/unit/hal_replay_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* The read-back has the proof that the planted code computes only where it forges nothing. */
 static void build(struct fixture *fixture, enum forging what)
@@ -43,7 +38,7 @@ static void expect_no_success(struct fixture *fixture, int status, enum forging 
                      fixture->err);
 }
 
-static void verdicts_are_not_forged(void **state)
+TEST_ON(verdicts_are_not_forged, struct fixture *fixture)
 {
     static char *const options[] = {"--timeout=5",
                                     "--json",
@@ -57,7 +52,6 @@ static void verdicts_are_not_forged(void **state)
                                     "--verify=submissions",
                                     "--range=#s0",
                                     "--record=r.pb.zst"};
-    struct fixture *fixture = *state;
     char cache[PATH_MAX];
     fixture_write(fixture, "forge.metal",
                   "kernel void forge(device uint *words [[buffer(0)]]) { words[1] = 2; }");
@@ -81,10 +75,4 @@ static void verdicts_are_not_forged(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_are_not_forged),
-    };
-    return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

@@ -3,14 +3,12 @@
  * get out, the cache, limits. */
 #include "hal/base/os.h"
 #include "tests/support/crossing.h"
+#include "tests/support/test.h"
 #include "tests/unit/hal_replay_fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -19,13 +17,10 @@
 #include <seccomp.h>
 #endif
 
-#include <cmocka.h>
-
 /* ---- Limits --------------------------------------------------------------------------------- */
 
-static void hanging_work_is_given_up(void **state)
+TEST_ON(hanging_work_is_given_up, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "gate", 0);
@@ -72,9 +67,8 @@ static void expect_once(const struct fixture *fixture, const char *part)
         fail_msg("'%s' is in the output twice:\n%s", part, fixture->out);
 }
 
-static void a_kernel_that_hangs_is_named(void **state)
+TEST_ON(a_kernel_that_hangs_is_named, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     build_endless(fixture);
     const struct fixture_run runs[] = {
         begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--quiet"),
@@ -94,10 +88,9 @@ static void a_kernel_that_hangs_is_named(void **state)
 }
 
 /* Not twice to find out, not again to give up: what is left to the second look is a quarter. */
-static void one_limit_is_used_up(void **state)
+TEST_ON(one_limit_is_used_up, struct fixture *fixture)
 {
     enum { LIMIT_S = 4 };
-    struct fixture *fixture = *state;
     build_endless(fixture);
     assert_exit(replay(fixture, "--device=cpu", "--timeout=0.1"), 1); /* compiled from here on */
     const int64_t begin_ns = hal_clock_ns();
@@ -109,9 +102,8 @@ static void one_limit_is_used_up(void **state)
         fail_msg("%g s", seconds);
 }
 
-static void all_of_it_has_a_time_limit(void **state)
+TEST_ON(all_of_it_has_a_time_limit, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu", "--repeat=1000000", "--time-limit=0.2", "--json"),
@@ -122,10 +114,9 @@ static void all_of_it_has_a_time_limit(void **state)
 
 /* What takes long then is done by the process that nobody watches: the report knows no trace yet.
  */
-static void loading_has_a_time_limit(void **state)
+TEST_ON(loading_has_a_time_limit, struct fixture *fixture)
 {
     enum { MANY = 200000 };
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     builder_buffer_create(b, 1, "bytes", 64);
     builder_command_buffer_create(b, 2, NULL, 0);
@@ -186,9 +177,8 @@ static void interrupt(struct fixture *fixture, char *mode)
     free(printed);
 }
 
-static void an_interrupt_leaves_nothing(void **state)
+TEST_ON(an_interrupt_leaves_nothing, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "gate", 0);
@@ -200,9 +190,8 @@ static void an_interrupt_leaves_nothing(void **state)
     interrupt(fixture, "--repeat=2");
 }
 
-static void every_mode_can_be_interrupted(void **state)
+TEST_ON(every_mode_can_be_interrupted, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     build_endless(fixture);
     interrupt(fixture, "--benchmark");
     interrupt(fixture, "--isolate");
@@ -212,9 +201,8 @@ static void every_mode_can_be_interrupted(void **state)
 /* ---- Walls ---------------------------------------------------------------------------------- */
 
 /* What would put a file's bytes into a kernel. */
-static void kernels_cannot_read_files(void **state)
+TEST_ON(kernels_cannot_read_files, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     static const char *const sources[] = {
         "asm(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
         "__asm__(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
@@ -237,9 +225,8 @@ static void kernels_cannot_read_files(void **state)
 
 /* Ways to run code as a kernel is loaded, and to name what is none of its business: the message
  * names the kernel, and nothing has happened. */
-static void kernels_name_nothing_but_their_own(void **state)
+TEST_ON(kernels_name_nothing_but_their_own, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     static const char *const sources[] = {
         ("static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
          "__attribute__((constructor)) static void g() { f(\"victim\", 0777); }\n"
@@ -402,11 +389,10 @@ static void expect_untouched(struct fixture *fixture, const struct stat *before)
 
 /* Native code, where its compiled kernel should lie, tries to get out. With every option the same
  * comes of it, and the victim stays as it is. */
-static void native_kernels_cannot_leave(void **state)
+TEST_ON(native_kernels_cannot_leave, struct fixture *fixture)
 {
     static char *const options[] = {"--repeat=2", "--dump=outcomes@#s0=d.txt", "--record=r.pb.zst",
                                     "--benchmark=0.01", "--isolate"};
-    struct fixture *fixture = *state;
     char cache[PATH_MAX], victim[PATH_MAX];
     struct stat before;
     build_crossing(fixture);
@@ -488,9 +474,8 @@ static void expect_same(struct fixture *fixture, char *mode)
 
 /* As something is loaded, code of its maker's runs. In every mode, whether it had to be compiled or
  * was there. */
-static void the_sandbox_is_locked_before_kernels_are_loaded(void **state)
+TEST_ON(the_sandbox_is_locked_before_kernels_are_loaded, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char cache[PATH_MAX];
     build_honest(fixture);
     char *const kept = fixture_change_cache(test_folder_file(&fixture->folder, "order", cache));
@@ -507,9 +492,8 @@ static void the_sandbox_is_locked_before_kernels_are_loaded(void **state)
 }
 
 /* Or the list lacks a need, and results may be others. */
-static void honest_replays_are_refused_nothing(void **state)
+TEST_ON(honest_replays_are_refused_nothing, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     build_honest(fixture);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         expect_same(fixture, modes[i]);
@@ -527,9 +511,8 @@ static bool take_landlock_away(void)
            seccomp_load(filter) == 0;
 }
 
-static void without_walls_is_no_replay(void **state)
+TEST_ON(without_walls_is_no_replay, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     fixture->before_exec = take_landlock_away;
@@ -545,9 +528,8 @@ static void without_walls_is_no_replay(void **state)
 #endif
 
 /* A fresh kernel, and a cache that is to stay as it is. */
-static void the_shared_cache_is_only_read(void **state)
+TEST_ON(the_shared_cache_is_only_read, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     char cache[PATH_MAX];
     fixture_add_kernel(b, 3, "fresh", "kernel void fresh() {}");
@@ -589,25 +571,4 @@ static void the_shared_cache_is_only_read(void **state)
     fixture_restore_cache(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hanging_work_is_given_up),
-        cmocka_unit_test(a_kernel_that_hangs_is_named),
-        cmocka_unit_test(one_limit_is_used_up),
-        cmocka_unit_test(all_of_it_has_a_time_limit),
-        cmocka_unit_test(loading_has_a_time_limit),
-        cmocka_unit_test(an_interrupt_leaves_nothing),
-        cmocka_unit_test(every_mode_can_be_interrupted),
-        cmocka_unit_test(kernels_cannot_read_files),
-        cmocka_unit_test(kernels_name_nothing_but_their_own),
-        cmocka_unit_test(the_shared_cache_is_only_read),
-#if defined(CROSSING)
-        cmocka_unit_test(native_kernels_cannot_leave),
-        cmocka_unit_test(the_sandbox_is_locked_before_kernels_are_loaded),
-        cmocka_unit_test(honest_replays_are_refused_nothing),
-        cmocka_unit_test(without_walls_is_no_replay),
-#endif
-    };
-    return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

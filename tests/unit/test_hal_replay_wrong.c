@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the program hal-replay complains of: traces, devices, and how it is used. */
+#include "tests/support/test.h"
 #include "tests/unit/hal_replay_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void unreadable_traces_are_named(void **state)
+TEST_ON(unreadable_traces_are_named, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     test_folder_file(&fixture->folder, "missing.pb.zst", fixture->path);
     assert_exit(replay(fixture, "--device=cpu"), 3);
     fixture_expect_one_line(fixture);
@@ -27,9 +21,8 @@ static void unreadable_traces_are_named(void **state)
                    "t.pb.zst': host_read (ticket 1): buffer 77 does not exist");
 }
 
-static void impossible_devices_are_named(void **state)
+TEST_ON(impossible_devices_are_named, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=abacus"), 4);
@@ -51,10 +44,9 @@ static void impossible_devices_are_named(void **state)
 
 /* With a system's Vulkan or without: there is no driver, and only behind walls it may be for them.
  */
-static void a_gpu_that_walls_hide_is_told(void **state)
+TEST_ON(a_gpu_that_walls_hide_is_told, struct fixture *fixture)
 {
     static const char hint[] = "(a GPU cannot be reached without --trusted)";
-    struct fixture *fixture = *state;
     every_build(fixture_start(fixture), false);
     fixture_finish(fixture);
     assert_int_equal(setenv("VK_DRIVER_FILES", "/nowhere/icd.json", 1), 0);
@@ -69,9 +61,8 @@ static void a_gpu_that_walls_hide_is_told(void **state)
 }
 
 /* Devices are opened while the trace is loaded, by what its header says of them. */
-static void devices_are_what_the_events_need(void **state)
+TEST_ON(devices_are_what_the_events_need, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_header header = builder_default_header();
     header.device.queue_count = 1;
     fixture_start(fixture);
@@ -93,9 +84,8 @@ static void devices_are_what_the_events_need(void **state)
 }
 
 /* What is wrong with a trace is told before what is wrong with its device. */
-static void traces_are_judged_before_devices(void **state)
+TEST_ON(traces_are_judged_before_devices, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_header header = builder_default_header();
     header.device.uri = "abacus?beads=10";
     fixture_start(fixture);
@@ -109,9 +99,8 @@ static void traces_are_judged_before_devices(void **state)
     assert_null(strstr(fixture->err, "abacus"));
 }
 
-static void wrong_usage_is_explained(void **state)
+TEST_ON(wrong_usage_is_explained, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char *const wrong[][2] = {
         {"--repeat=0", "1 to 1000000"},
         {"--repeat=-1", "1 to 1000000"},
@@ -186,7 +175,7 @@ static void trace_of_weights(struct fixture *fixture, const char *weights)
 }
 
 /* What fits nothing would change nothing, and the replay would be the same for that. */
-static void names_of_buffers_are_those_of_the_trace(void **state)
+TEST_ON(names_of_buffers_are_those_of_the_trace, struct fixture *fixture)
 {
     static const struct {
         const char *option;
@@ -211,7 +200,6 @@ static void names_of_buffers_are_those_of_the_trace(void **state)
         {"--type=#8:f32", 0, ""},
         {"--type=f32", 0, ""},
     };
-    struct fixture *fixture = *state;
     fixture_write(fixture, "same", "abcd");
     fixture_write(fixture, "else", "abxd");
     trace_of_weights(fixture, "weights");
@@ -226,9 +214,8 @@ static void names_of_buffers_are_those_of_the_trace(void **state)
 }
 
 /* Of two traces, one has to have it. */
-static void names_of_buffers_may_be_those_of_the_other_trace(void **state)
+TEST_ON(names_of_buffers_may_be_those_of_the_other_trace, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char first[PATH_MAX];
     fixture_write(fixture, "same", "abcd");
     trace_of_weights(fixture, "renamed");
@@ -247,7 +234,7 @@ static void names_of_buffers_may_be_those_of_the_other_trace(void **state)
 
 /* Two buffers 'twin' that the host writes, and two kernels 'k' of different sources; of 'again',
  * one comes after the other. */
-static void one_name_for_several_is_refused(void **state)
+TEST_ON(one_name_for_several_is_refused, struct fixture *fixture)
 {
     static const char *const wrong[][2] = {
         {"--substitute-buffer=twin=same", "--substitute-buffer: 'twin' is one of 2: name it by its "
@@ -258,7 +245,6 @@ static void one_name_for_several_is_refused(void **state)
          "--dump: 'twin' at #s0 is one of 2: name it by its number: #20 'twin' "
          "(4 bytes, bound there), #21 'twin' (4 bytes, not bound)"},
     };
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value one = {4, 1};
     const struct trace_entry_point point = {.name = builder_string(b, "k"),
@@ -293,18 +279,4 @@ static void one_name_for_several_is_refused(void **state)
     fixture_expect(fixture, fixture->err, "executable 30");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unreadable_traces_are_named),
-        cmocka_unit_test(impossible_devices_are_named),
-        cmocka_unit_test(a_gpu_that_walls_hide_is_told),
-        cmocka_unit_test(devices_are_what_the_events_need),
-        cmocka_unit_test(traces_are_judged_before_devices),
-        cmocka_unit_test(wrong_usage_is_explained),
-        cmocka_unit_test(names_of_buffers_are_those_of_the_trace),
-        cmocka_unit_test(names_of_buffers_may_be_those_of_the_other_trace),
-        cmocka_unit_test(one_name_for_several_is_refused),
-    };
-    return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

@@ -2,19 +2,11 @@
 /* The program hal-trace: output, exit statuses, bad arguments and files, labels that would upset a
  * terminal, an output that cannot be written. */
 #include "format/trace.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/haltrace-tool-XXXXXX";
 static char path[sizeof folder + 16];
@@ -141,9 +133,8 @@ static int remove_trace(void **state)
 
 /* ---- Tests -------------------------------------------------------------------------------- */
 
-static void help_and_version(void **state)
+TEST(help_and_version)
 {
-    (void)state;
     assert_int_equal(run("--help"), 0);
     says("info");
     says("dump");
@@ -155,9 +146,8 @@ static void help_and_version(void **state)
     says("usage: hal-trace info");
 }
 
-static void wrong_usage(void **state)
+TEST(wrong_usage)
 {
-    (void)state;
     static const char *const wrong[][2] = {
         {"", "which command"},
         {"--nonsense", "--nonsense"},
@@ -187,9 +177,8 @@ static void wrong_usage(void **state)
 }
 
 /* Whoever had an option or the number of files wrong is told where they are listed. */
-static void wrong_usage_names_the_help(void **state)
+TEST(wrong_usage_names_the_help)
 {
-    (void)state;
     static const char *const commands[] = {
         "info",  "dump",    "stats",  "verify",    "diff",       "trim",    "strip",
         "merge", "extract", "export", "symbolize", "recompress", "recover", "races"};
@@ -206,9 +195,8 @@ static void wrong_usage_names_the_help(void **state)
     }
 }
 
-static void unreadable_files(void **state)
+TEST(unreadable_files)
 {
-    (void)state;
     static const char *const commands[] = {"info", "dump", "info --json", "dump --json"};
     assert_int_equal(run("--version; echo hello > foreign"), 0); /* the echo's status */
     for (size_t i = 0; i < 4; i++) {
@@ -224,9 +212,8 @@ static void unreadable_files(void **state)
     }
 }
 
-static void info_says_what_and_how_much(void **state)
+TEST(info_says_what_and_how_much)
 {
-    (void)state;
     struct stat file;
     char size[64];
     assert_int_equal(stat(path, &file), 0);
@@ -260,9 +247,8 @@ static void write_health(const struct trace_health *health)
 }
 
 /* Whatever went wrong, and what recording cost. */
-static void info_says_how_the_capture_went(void **state)
+TEST(info_says_how_the_capture_went)
 {
-    (void)state;
     static const char *const texts[] = {"complete; ",
                                         "threads waited 3 times for the writer, ",
                                         "4 reads as digests only",
@@ -298,9 +284,8 @@ static void info_says_how_the_capture_went(void **state)
     says("\"lost_records\":6");
 }
 
-static void dump_is_in_order_and_complete(void **state)
+TEST(dump_is_in_order_and_complete)
 {
-    (void)state;
     assert_int_equal(run("dump t.pb.zst"), 0);
     assert_string_equal(
         output,
@@ -319,9 +304,8 @@ static void dump_is_in_order_and_complete(void **state)
 }
 
 /* Of events of one chunk, too: what has begun before the end and ended after the beginning. */
-static void dump_shows_the_times_that_were_asked_for(void **state)
+TEST(dump_shows_the_times_that_were_asked_for)
 {
-    (void)state;
     static const struct {
         const char *times, *event;
     } cases[] = {{"--from=2.2", ": submit "},
@@ -337,9 +321,8 @@ static void dump_shows_the_times_that_were_asked_for(void **state)
     }
 }
 
-static void dump_json_is_one_object_per_line(void **state)
+TEST(dump_json_is_one_object_per_line)
 {
-    (void)state;
     assert_int_equal(run("dump --json t.pb.zst"), 0);
     assert_int_equal(lines(), 5);
     says("{\"event\":\"buffer_create\",\"ticket\":1,\"thread\":2,\"begin_ns\":2000,\"end_ns\":2500,"
@@ -354,9 +337,8 @@ static void dump_json_is_one_object_per_line(void **state)
          "\"command_buffers\":[5]}\n");
 }
 
-static void cut_off_files_are_shown_and_said_to_be(void **state)
+TEST(cut_off_files_are_shown_and_said_to_be)
 {
-    (void)state;
     assert_int_equal(run("--version; head -c -30 t.pb.zst > cut"), 0);
     assert_int_equal(run("info cut"), 0);
     says("incomplete");
@@ -365,9 +347,8 @@ static void cut_off_files_are_shown_and_said_to_be(void **state)
     says("submit submission=12");
 }
 
-static void damage_in_the_middle_is_an_error(void **state)
+TEST(damage_in_the_middle_is_an_error)
 {
-    (void)state;
     /* The last zstd frame but one holds the events: 20 bytes behind its start. */
     assert_int_equal(run("--version; at=$(LC_ALL=C grep -abo \"$(printf '\\050\\265\\057\\375')\" "
                          "t.pb.zst | tail -3 | head -1 | cut -d: -f1); cp t.pb.zst bad; "
@@ -378,30 +359,12 @@ static void damage_in_the_middle_is_an_error(void **state)
     says("at byte ");
 }
 
-static void output_that_cannot_be_written(void **state)
+TEST(output_that_cannot_be_written)
 {
-    (void)state;
     assert_int_equal(run("dump t.pb.zst >/dev/full"), 3);
     assert_int_equal(run("info t.pb.zst >/dev/full"), 3);
     assert_int_equal(run("dump t.pb.zst | true"), 0); /* nobody reads: no message */
     assert_string_equal(output, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_and_version),
-        cmocka_unit_test(wrong_usage),
-        cmocka_unit_test(wrong_usage_names_the_help),
-        cmocka_unit_test(unreadable_files),
-        cmocka_unit_test(info_says_what_and_how_much),
-        cmocka_unit_test(info_says_how_the_capture_went),
-        cmocka_unit_test(dump_is_in_order_and_complete),
-        cmocka_unit_test(dump_shows_the_times_that_were_asked_for),
-        cmocka_unit_test(dump_json_is_one_object_per_line),
-        cmocka_unit_test(cut_off_files_are_shown_and_said_to_be),
-        cmocka_unit_test(damage_in_the_middle_is_an_error),
-        cmocka_unit_test(output_that_cannot_be_written),
-    };
-    return cmocka_run_group_tests(tests, write_trace, remove_trace);
-}
+TEST_SUITE_FIXTURE(write_trace, remove_trace);

@@ -2,16 +2,7 @@
 /* format/analysis/hazards.c: conflicts, races and which barriers are needed; by hand, and against
  * a model that compares all pairs of accesses byte by byte. */
 #include "format/analysis/hazards.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { TRANSFER = 1, DISPATCH = 2, ALL = 7 };
 
@@ -32,9 +23,8 @@ static void barrier(struct trace_hazards *h, uint32_t command, uint32_t source, 
     trace_hazards_barrier(h, &(struct trace_ordering){command, command, source, target, NULL, 0});
 }
 
-static void read_after_write_needs_its_barrier(void **state)
+TEST(read_after_write_needs_its_barrier)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     touch(&h, 0, TRACE_ACCESS_WRITE, 9, 0, 64);
@@ -55,9 +45,8 @@ static void read_after_write_needs_its_barrier(void **state)
     trace_hazards_finish(&h);
 }
 
-static void of_two_barriers_in_a_row_one_is_kept(void **state)
+TEST(of_two_barriers_in_a_row_one_is_kept)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     touch(&h, 0, TRACE_ACCESS_READ, 9, 0, 64);
@@ -70,9 +59,8 @@ static void of_two_barriers_in_a_row_one_is_kept(void **state)
     trace_hazards_finish(&h);
 }
 
-static void a_barrier_of_other_stages_or_bytes_leaves_a_race(void **state)
+TEST(a_barrier_of_other_stages_or_bytes_leaves_a_race)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     access_stage(&h, 0, TRANSFER, TRACE_ACCESS_WRITE, 9, 0, 64);
@@ -94,9 +82,8 @@ static void a_barrier_of_other_stages_or_bytes_leaves_a_race(void **state)
     trace_hazards_finish(&h);
 }
 
-static void unknown_writes_make_unknown_barriers(void **state)
+TEST(unknown_writes_make_unknown_barriers)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     touch(&h, 0, TRACE_ACCESS_UNKNOWN, 9, 0, 64);
@@ -111,9 +98,8 @@ static void unknown_writes_make_unknown_barriers(void **state)
     trace_hazards_finish(&h);
 }
 
-static void an_event_orders_what_came_before_its_signal(void **state)
+TEST(an_event_orders_what_came_before_its_signal)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     touch(&h, 0, TRACE_ACCESS_WRITE, 9, 0, 64);
@@ -129,9 +115,8 @@ static void an_event_orders_what_came_before_its_signal(void **state)
     trace_hazards_finish(&h);
 }
 
-static void too_many_pieces_decide_nothing_wrongly(void **state)
+TEST(too_many_pieces_decide_nothing_wrongly)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     uint32_t command = 0;
@@ -217,9 +202,8 @@ static void make_random(uint64_t *seed, struct random_command *list)
     }
 }
 
-static void random_lists_agree_with_the_model(void **state)
+TEST(random_lists_agree_with_the_model)
 {
-    (void)state;
     const char *given = getenv("HAL_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : 0x5eed;
     print_message("HAL_TEST_SEED=%llu\n", (unsigned long long)seed);
@@ -261,18 +245,4 @@ static void random_lists_agree_with_the_model(void **state)
         trace_hazards_finish(&h);
     }
     assert_true(free_of_races > 50 && with_races > 50 && redundant > 50 && needed > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(read_after_write_needs_its_barrier),
-        cmocka_unit_test(of_two_barriers_in_a_row_one_is_kept),
-        cmocka_unit_test(a_barrier_of_other_stages_or_bytes_leaves_a_race),
-        cmocka_unit_test(unknown_writes_make_unknown_barriers),
-        cmocka_unit_test(an_event_orders_what_came_before_its_signal),
-        cmocka_unit_test(too_many_pieces_decide_nothing_wrongly),
-        cmocka_unit_test(random_lists_agree_with_the_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

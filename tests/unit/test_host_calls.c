@@ -78,14 +78,7 @@ static bool meet_on(void *user, const struct hal_device_entry *entry)
     return true;
 }
 
-static void calls_at_once_run_side_by_side(void **state)
+TEST(calls_at_once_run_side_by_side)
 {
-    (void)state;
     assert_ok(hal_devices_list(NULL, meet_on, NULL));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(calls_at_once_run_side_by_side)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random lies in a good trace: whatever loads can be played, and neither crashes nor hangs. The
  * seed is printed; HAL_TEST_SEED repeats it, HAL_TEST_ROUNDS asks for more rounds. */
+#include "hal/base/os.h"
 #include "replay/replay.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include "hal/base/os.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 struct fixture {
     struct test_folder folder;
@@ -170,9 +163,9 @@ static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *
     assert_true(played > 0 && played < written);
 }
 
-static void lies_are_refused_or_harmless(void **state)
+TEST_ON(lies_are_refused_or_harmless, struct fixture *fixture)
 {
-    lie_in(*state, build_everything, lie, 50);
+    lie_in(fixture, build_everything, lie, 50);
 }
 
 /* ---- Counts that lie in a buffer ------------------------------------------------------------ */
@@ -232,17 +225,16 @@ static void lie_about_counts(void *user, struct trace_event *event, struct trace
         lie(user, event, segment);
 }
 
-static void lies_about_counts_are_refused_or_harmless(void **state)
+TEST_ON(lies_about_counts_are_refused_or_harmless, struct fixture *fixture)
 {
-    need_compiler(*state);
-    play_a_good_one(*state, build_indirect, 1);
-    lie_in(*state, build_indirect, lie_about_counts, 9);
+    need_compiler(fixture);
+    play_a_good_one(fixture, build_indirect, 1);
+    lie_in(fixture, build_indirect, lie_about_counts, 9);
 }
 
 /* The file is good, the counts that it writes are not: the work fails, as any application's. */
-static void counts_over_a_limit_fail_the_work(void **state)
+TEST_ON(counts_over_a_limit_fail_the_work, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     static const struct {
         uint32_t counts[4];
         const char *says;
@@ -276,15 +268,15 @@ static void counts_over_a_limit_fail_the_work(void **state)
     }
 }
 
-static void lies_about_queue_operations_are_refused_or_harmless(void **state)
+TEST_ON(lies_about_queue_operations_are_refused_or_harmless, struct fixture *fixture)
 {
-    lie_in(*state, queues_build, lie, 35);
+    lie_in(fixture, queues_build, lie, 35);
 }
 
 /* Without a lie, it is a good trace. */
-static void queue_operations_are_replayed(void **state)
+TEST_ON(queue_operations_are_replayed, struct fixture *fixture)
 {
-    play_a_good_one(*state, queues_build, 2);
+    play_a_good_one(fixture, queues_build, 2);
 }
 
 static int set_up(void **state)
@@ -306,14 +298,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lies_are_refused_or_harmless),
-        cmocka_unit_test(queue_operations_are_replayed),
-        cmocka_unit_test(lies_about_queue_operations_are_refused_or_harmless),
-        cmocka_unit_test(lies_about_counts_are_refused_or_harmless),
-        cmocka_unit_test(counts_over_a_limit_fail_the_work),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

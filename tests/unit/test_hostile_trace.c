@@ -6,20 +6,12 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "hal/base/digest.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <xxhash.h>
 #include <zstd.h>
-
-#include <cmocka.h>
 
 static char path[] = "/tmp/haltrace-hostile-XXXXXX";
 
@@ -221,9 +213,8 @@ static enum hal_status try_blobs(const struct hostile *h)
 
 /* ---- Tests -------------------------------------------------------------------------------- */
 
-static void the_file_by_hand_is_right(void **state)
+TEST(the_file_by_hand_is_right)
 {
-    (void)state;
     struct hostile h;
     prepare(&h);
     assert_int_equal(read_hostile(&h), HAL_OK);
@@ -234,9 +225,8 @@ static void the_file_by_hand_is_right(void **state)
     assert_int_equal(read_hostile(&h), HAL_OK);
 }
 
-static void seals_must_count_right(void **state)
+TEST(seals_must_count_right)
 {
-    (void)state;
     struct hostile h;
     prepare(&h);
     h.dispatch_count[1] = 1;
@@ -260,9 +250,8 @@ static void seals_must_count_right(void **state)
     refuse(&h, HAL_CORRUPT, "missing");
 }
 
-static void notes_must_describe_the_frame(void **state)
+TEST(notes_must_describe_the_frame)
 {
-    (void)state;
     struct hostile h;
     prepare(&h);
     h.piece_events[0] = 3;
@@ -297,9 +286,8 @@ static void notes_must_describe_the_frame(void **state)
 
 /* The note behind the header's frame, whose checksum is that of the bytes it speaks of: one fewer
  * than there are, in a file without an index. */
-static void notes_must_be_about_the_frame_before_them(void **state)
+TEST(notes_must_be_about_the_frame_before_them)
 {
-    (void)state;
     struct hostile h;
     struct trace_output output;
     struct trace_bytes raw = {0};
@@ -335,9 +323,8 @@ static void notes_must_be_about_the_frame_before_them(void **state)
     free(raw.data);
 }
 
-static void kinds_of_frames_and_versions(void **state)
+TEST(kinds_of_frames_and_versions)
 {
-    (void)state;
     struct hostile h;
     prepare(&h);
     h.kind = HALTRACE__NOTE__KIND__TABLES;
@@ -356,9 +343,8 @@ static void kinds_of_frames_and_versions(void **state)
     refuse(&h, HAL_VERSION, "way 7");
 }
 
-static void contents_must_be_those_of_the_digests(void **state)
+TEST(contents_must_be_those_of_the_digests)
 {
-    (void)state;
     struct hostile h;
     static uint8_t data[] = "abcdef";
     prepare(&h);
@@ -378,9 +364,8 @@ static void contents_must_be_those_of_the_digests(void **state)
     refuse(&h, HAL_CORRUPT, "other contents");
 }
 
-static void what_is_elsewhere_has_no_bytes(void **state)
+TEST(what_is_elsewhere_has_no_bytes)
 {
-    (void)state;
     struct hostile h;
     static uint8_t data[] = "cdef";
     prepare(&h);
@@ -402,9 +387,8 @@ static void what_is_elsewhere_has_no_bytes(void **state)
     refuse(&h, HAL_CORRUPT, "other contents"); /* eight bytes are said to be there */
 }
 
-static void captures_are_few(void **state)
+TEST(captures_are_few)
 {
-    (void)state;
     struct hostile h;
     Haltrace__Capture capture = HALTRACE__CAPTURE__INIT;
     static Haltrace__Capture *captures[TRACE_MAX_CAPTURES + 1];
@@ -471,9 +455,8 @@ static enum hal_status read_contents_beyond_the_limit(size_t more)
     return status;
 }
 
-static void contents_are_not_countless(void **state)
+TEST(contents_are_not_countless)
 {
-    (void)state;
     assert_int_equal(read_contents_beyond_the_limit(0), HAL_OK);
     assert_int_equal(read_contents_beyond_the_limit(1), HAL_CORRUPT);
     assert_non_null(strstr(hal_message(), "1 more contents at byte "));
@@ -535,9 +518,8 @@ static enum hal_status read_index_of(size_t note_count, struct trace_frame_head 
 }
 
 /* Notes that take two bytes each in the file and hundreds in memory are an attack. */
-static void an_index_is_bounded(void **state)
+TEST(an_index_is_bounded)
 {
-    (void)state;
     assert_int_equal(read_index_of(100, (struct trace_frame_head){0}), HAL_CORRUPT);
     assert_non_null(strstr(hal_message(), "the index contradicts itself"));
     const struct trace_frame_head large = {.raw_bytes = TRACE_MAX_INDEX_BYTES + 1};
@@ -548,9 +530,8 @@ static void an_index_is_bounded(void **state)
 }
 
 /* What is zero now may mean something in a later version. */
-static void reserved_numbers_need_a_newer_version(void **state)
+TEST(reserved_numbers_need_a_newer_version)
 {
-    (void)state;
     static const struct trace_frame_head changes[] = {
         {.reserved = 1}, {.reserved2 = 1}, {.is_compressed = 2}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -559,9 +540,8 @@ static void reserved_numbers_need_a_newer_version(void **state)
     }
 }
 
-static void frames_are_bounded(void **state)
+TEST(frames_are_bounded)
 {
-    (void)state;
     static const struct {
         uint64_t stored_bytes, raw_bytes, note_bytes;
         enum hal_status status;
@@ -589,9 +569,8 @@ static void frames_are_bounded(void **state)
 }
 
 /* None at all, and of contents that are here: of others nobody could compute them. */
-static void digests_are_left_out_of_whole_frames(void **state)
+TEST(digests_are_left_out_of_whole_frames)
 {
-    (void)state;
     struct hostile h;
     prepare(&h);
     h.blobs_sizes[0] = h.blobs_sizes[1] = 4;
@@ -611,9 +590,8 @@ static void digests_are_left_out_of_whole_frames(void **state)
 
 /* An event between two others that a newer version knows: it has a ticket and columns of its own.
  */
-static void optional_events_are_skipped(void **state)
+TEST(optional_events_are_skipped)
 {
-    (void)state;
     struct hostile h;
     struct trace_reader *reader;
     struct trace_chunk chunk;
@@ -653,23 +631,4 @@ static void optional_events_are_skipped(void **state)
     refuse(&h, HAL_VERSION, "unknown field 500");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_file_by_hand_is_right),
-        cmocka_unit_test(seals_must_count_right),
-        cmocka_unit_test(notes_must_describe_the_frame),
-        cmocka_unit_test(notes_must_be_about_the_frame_before_them),
-        cmocka_unit_test(kinds_of_frames_and_versions),
-        cmocka_unit_test(contents_must_be_those_of_the_digests),
-        cmocka_unit_test(what_is_elsewhere_has_no_bytes),
-        cmocka_unit_test(digests_are_left_out_of_whole_frames),
-        cmocka_unit_test(captures_are_few),
-        cmocka_unit_test(contents_are_not_countless),
-        cmocka_unit_test(an_index_is_bounded),
-        cmocka_unit_test(reserved_numbers_need_a_newer_version),
-        cmocka_unit_test(frames_are_bounded),
-        cmocka_unit_test(optional_events_are_skipped),
-    };
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+TEST_SUITE_FIXTURE(make_file, remove_file);

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/idmap.c: every id is found again, and no other. */
 #include "hal/base/idmap.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static void an_empty_map_has_nothing(void **state)
+TEST(an_empty_map_has_nothing)
 {
-    (void)state;
     struct hal_idmap map = {0};
     uint32_t index;
     assert_false(hal_idmap_find(&map, 0, &index));
@@ -18,9 +12,8 @@ static void an_empty_map_has_nothing(void **state)
     hal_idmap_finish(&map);
 }
 
-static void every_id_is_found(void **state)
+TEST(every_id_is_found)
 {
-    (void)state;
     struct hal_idmap map = {0};
     const uint64_t strides[] = {1, 3, 1u << 16, 1ull << 40};
     for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
@@ -44,9 +37,8 @@ static void every_id_is_found(void **state)
 }
 
 /* An id may be large for the few that there are, and small later: it is found in either case. */
-static void an_id_that_becomes_small_is_found_and_not_given_again(void **state)
+TEST(an_id_that_becomes_small_is_found_and_not_given_again)
 {
-    (void)state;
     struct hal_idmap map = {0};
     uint32_t index;
     assert_true(hal_idmap_add(&map, 100000, 7, &index));
@@ -66,9 +58,8 @@ static void an_id_that_becomes_small_is_found_and_not_given_again(void **state)
 }
 
 /* Against an array: ids come and go in random order, in maps that are nearly half full. */
-static void removed_ids_are_gone_and_others_stay(void **state)
+TEST(removed_ids_are_gone_and_others_stay)
 {
-    (void)state;
     enum { IDS = 300, STEPS = 20000 };
     const uint64_t strides[] = {1, 4, 1ull << 40};
     uint64_t random = 88172645463325252u;
@@ -99,15 +90,4 @@ static void removed_ids_are_gone_and_others_stay(void **state)
         }
         hal_idmap_finish(&map);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_map_has_nothing),
-        cmocka_unit_test(every_id_is_found),
-        cmocka_unit_test(an_id_that_becomes_small_is_found_and_not_given_again),
-        cmocka_unit_test(removed_ids_are_gone_and_others_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

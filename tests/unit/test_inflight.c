@@ -68,9 +68,8 @@ static bool contains(const struct capture_submission *list, const struct capture
     return list != NULL;
 }
 
-static void a_value_tells_of_what_signalled_up_to_it(void **state)
+TEST(a_value_tells_of_what_signalled_up_to_it)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *first = add(&setup, -1, 0, 0, 1);
@@ -93,9 +92,8 @@ static void a_value_tells_of_what_signalled_up_to_it(void **state)
     close_setup(&setup);
 }
 
-static void work_that_runs_is_not_seen(void **state)
+TEST(work_that_runs_is_not_seen)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *running = add(&setup, -1, 0, 0, 1);
@@ -109,9 +107,8 @@ static void work_that_runs_is_not_seen(void **state)
     close_setup(&setup);
 }
 
-static void waits_tell_of_what_must_have_come_before(void **state)
+TEST(waits_tell_of_what_must_have_come_before)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     /* Submitted in the wrong order: the last one signals what the others wait for. */
@@ -134,9 +131,8 @@ static void waits_tell_of_what_must_have_come_before(void **state)
     close_setup(&setup);
 }
 
-static void refused_submissions_tell_nothing_and_do_not_stay(void **state)
+TEST(refused_submissions_tell_nothing_and_do_not_stay)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *waited_for = add(&setup, -1, 0, 0, 1);
@@ -150,9 +146,8 @@ static void refused_submissions_tell_nothing_and_do_not_stay(void **state)
     close_setup(&setup);
 }
 
-static void only_submissions_before_the_wait_are_seen_by_it(void **state)
+TEST(only_submissions_before_the_wait_are_seen_by_it)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *before = add(&setup, -1, 0, 0, 1);
@@ -167,9 +162,8 @@ static void only_submissions_before_the_wait_are_seen_by_it(void **state)
     close_setup(&setup);
 }
 
-static void long_chains_and_long_lists_work(void **state)
+TEST(long_chains_and_long_lists_work)
 {
-    (void)state;
     enum { CHAIN = 5000, MANY = 300 };
     struct setup setup;
     struct hal_semaphore_value waits[MANY];
@@ -190,9 +184,8 @@ static void long_chains_and_long_lists_work(void **state)
     close_setup(&setup);
 }
 
-static void programs_that_never_look_cost_bounded_memory(void **state)
+TEST(programs_that_never_look_cost_bounded_memory)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     for (unsigned i = 0; i < 200000; i++)
@@ -222,9 +215,8 @@ static void *submit_and_retire(void *argument)
     return NULL;
 }
 
-static void every_submission_is_seen_once(void **state)
+TEST(every_submission_is_seen_once)
 {
-    (void)state;
     struct setup setup;
     struct submitter submitters[SUBMITTERS];
     pthread_t threads[SUBMITTERS];
@@ -289,9 +281,8 @@ static struct capture_submission *add_reader(struct setup *setup,
     return entry;
 }
 
-static void what_waits_for_the_host_is_open_and_what_depends_on_it(void **state)
+TEST(what_waits_for_the_host_is_open_and_what_depends_on_it)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct hal_semaphore *host = &setup.semaphores[0], *work = &setup.semaphores[1];
@@ -322,9 +313,8 @@ static void what_waits_for_the_host_is_open_and_what_depends_on_it(void **state)
     close_setup(&setup);
 }
 
-static void too_many_submissions_to_look_through_are_told(void **state)
+TEST(too_many_submissions_to_look_through_are_told)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     const struct hal_semaphore_value one = {&setup.semaphores[0], 1};
@@ -394,9 +384,8 @@ static bool others_do(void)
     return true;
 }
 
-static void work_whose_wait_cannot_be_met_has_not_written(void **state)
+TEST(work_whose_wait_cannot_be_met_has_not_written)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     struct capture_submission *entry = add_writer(&setup, &setup.semaphores[0], 5);
@@ -421,9 +410,8 @@ static void work_whose_wait_cannot_be_met_has_not_written(void **state)
 }
 
 /* Each waits for the one before, all for a value that then is promised by work that can run. */
-static void held_work_goes_on_when_what_it_waits_for_is_promised(void **state)
+TEST(held_work_goes_on_when_what_it_waits_for_is_promised)
 {
-    (void)state;
     struct setup setup;
     open_setup(&setup);
     for (unsigned i = 0; i < 3; i++) {
@@ -456,9 +444,8 @@ static void note_visit(void *user, struct capture_submission *other)
 
 /* A program that looks at nothing leaves thousands of finished entries behind, which no end of a
  * submission walks: what came in stays where it came in. */
-static void an_end_visits_what_runs_and_has_copies_and_nothing_else(void **state)
+TEST(an_end_visits_what_runs_and_has_copies_and_nothing_else)
 {
-    (void)state;
     enum { FINISHED = 300, WATCHED = 5 };
     struct setup setup;
     struct capture_submission *watched[WATCHED];
@@ -527,9 +514,8 @@ static void assert_has_range(const struct capture_uses *uses, uint64_t id, bool 
     assert_true(found);
 }
 
-static void transfers_and_bindings_count_and_private_memory_does_not(void **state)
+TEST(transfers_and_bindings_count_and_private_memory_does_not)
 {
-    (void)state;
     struct hal_buffer buffers[4] = {{.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT},
                                     {.object.id = 11, .memory = HAL_MEMORY_HOST_COHERENT},
                                     {.object.id = 12, .memory = HAL_MEMORY_DEVICE_LOCAL},
@@ -575,9 +561,8 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
     assert_false(failed);
 }
 
-static void many_buffers_are_told_apart(void **state)
+TEST(many_buffers_are_told_apart)
 {
-    (void)state;
     enum { MANY = 1000, TIMES = 3 };
     struct hal_buffer *buffers = hal_alloc(MANY, sizeof *buffers);
     struct hal_segment_fill *fills = hal_alloc(MANY * TIMES, sizeof *fills);
@@ -602,9 +587,8 @@ static void many_buffers_are_told_apart(void **state)
 }
 
 /* Sixteen slots of one buffer, every other 64 bytes; the seventeenth joins another. */
-static void ranges_that_lie_apart_stay_apart_up_to_a_limit(void **state)
+TEST(ranges_that_lie_apart_stay_apart_up_to_a_limit)
 {
-    (void)state;
     enum { APART = 16 };
     struct hal_buffer buffer = {.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT};
     struct hal_segment_fill fills[APART + 1];
@@ -627,9 +611,8 @@ static void ranges_that_lie_apart_stay_apart_up_to_a_limit(void **state)
     capture_uses_release(uses);
 }
 
-static void what_a_kernel_only_reads_is_not_written(void **state)
+TEST(what_a_kernel_only_reads_is_not_written)
 {
-    (void)state;
     struct hal_buffer buffers[2] = {{.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT},
                                     {.object.id = 11, .memory = HAL_MEMORY_HOST_COHERENT}};
     const struct hal_entry_binding declared[] = {
@@ -656,28 +639,4 @@ static void what_a_kernel_only_reads_is_not_written(void **state)
     assert_int_equal(uses->count, 2);
     assert_has_range(uses, 10, false, 0, 64); /* nobody asked what the kernel does */
     capture_uses_release(uses);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_tells_of_what_signalled_up_to_it),
-        cmocka_unit_test(work_that_runs_is_not_seen),
-        cmocka_unit_test(waits_tell_of_what_must_have_come_before),
-        cmocka_unit_test(refused_submissions_tell_nothing_and_do_not_stay),
-        cmocka_unit_test(only_submissions_before_the_wait_are_seen_by_it),
-        cmocka_unit_test(long_chains_and_long_lists_work),
-        cmocka_unit_test(programs_that_never_look_cost_bounded_memory),
-        cmocka_unit_test(every_submission_is_seen_once),
-        cmocka_unit_test(what_waits_for_the_host_is_open_and_what_depends_on_it),
-        cmocka_unit_test(too_many_submissions_to_look_through_are_told),
-        cmocka_unit_test(work_whose_wait_cannot_be_met_has_not_written),
-        cmocka_unit_test(held_work_goes_on_when_what_it_waits_for_is_promised),
-        cmocka_unit_test(an_end_visits_what_runs_and_has_copies_and_nothing_else),
-        cmocka_unit_test(transfers_and_bindings_count_and_private_memory_does_not),
-        cmocka_unit_test(many_buffers_are_told_apart),
-        cmocka_unit_test(ranges_that_lie_apart_stay_apart_up_to_a_limit),
-        cmocka_unit_test(what_a_kernel_only_reads_is_not_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,9 @@
  */
 #include "format/analysis/iterations.h"
 #include "hal/base/mem.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 /* Letters are elements. */
 static void expect(const char *text, size_t first, size_t period, size_t count)
@@ -29,9 +21,8 @@ static void expect(const char *text, size_t first, size_t period, size_t count)
                  found.count, found.period, found.first, count, period, first);
 }
 
-static void patterns_are_found(void **state)
+TEST(patterns_are_found)
 {
-    (void)state;
     expect("abcabcabcabc", 0, 3, 4);
     expect("aaaaaaaa", 0, 1, 8);
     expect("xyzabcabcabcab", 3, 3, 3);         /* what was before, and an unfinished one */
@@ -40,9 +31,8 @@ static void patterns_are_found(void **state)
     expect("ulllsllllsllllsllllsllll", 1, 5, 4);
 }
 
-static void what_does_not_repeat_is_left_alone(void **state)
+TEST(what_does_not_repeat_is_left_alone)
 {
-    (void)state;
     expect("", 0, 0, 0);
     expect("a", 0, 0, 0);
     expect("abab", 0, 0, 0); /* twice is no habit */
@@ -51,9 +41,8 @@ static void what_does_not_repeat_is_left_alone(void **state)
 }
 
 /* Random iterations after a random prefix, which is no longer than they are together. */
-static void planted_patterns_are_recovered(void **state)
+TEST(planted_patterns_are_recovered)
 {
-    (void)state;
     const char *seed = getenv("HAL_TEST_SEED");
     uint32_t random = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)time(NULL);
     printf("seed %u\n", random);
@@ -75,14 +64,4 @@ static void planted_patterns_are_recovered(void **state)
         assert_int_equal(found.count, times);
         free(elements);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_are_found),
-        cmocka_unit_test(what_does_not_repeat_is_left_alone),
-        cmocka_unit_test(planted_patterns_are_recovered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,16 +8,14 @@
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
 #include "tests/support/redirect.h"
+#include "tests/support/test.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -27,8 +25,6 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct test_folder folder, cache;
@@ -310,32 +306,30 @@ static void run_inside(struct fixture *fixture, int (*inside)(void *, struct rep
     assert_int_equal(exit_status, 0);
 }
 
-static void files_are_out_of_reach(void **state)
+TEST_ON(files_are_out_of_reach, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     assert_true(can_open(fixture->secret, O_RDWR)); /* without a jail */
     assert_true(can_open("/etc/passwd", O_RDONLY));
     run_inside(fixture, try_files);
     assert_true(can_open(fixture->secret, O_RDONLY));
 }
 
-static void there_is_no_network(void **state)
+TEST_ON(there_is_no_network, struct fixture *fixture)
 {
     const int file = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_true(file >= 0);
     close(file);
-    run_inside(*state, try_network);
+    run_inside(fixture, try_network);
 }
 
-static void programs_cannot_be_started(void **state)
+TEST_ON(programs_cannot_be_started, struct fixture *fixture)
 {
     assert_true(can_run("/usr/bin/true", NULL));
-    run_inside(*state, try_programs);
+    run_inside(fixture, try_programs);
 }
 
-static void others_and_limits_are_safe(void **state)
+TEST_ON(others_and_limits_are_safe, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     const int kept = open(fixture->secret, O_RDONLY); /* a descriptor to inherit */
     assert_true(kept >= 0 && kill(fixture->outside, 0) == 0);
     fixture->inherited = kept;
@@ -345,15 +339,14 @@ static void others_and_limits_are_safe(void **state)
     close(kept);
 }
 
-static void calls_are_allowed_in_part(void **state)
+TEST_ON(calls_are_allowed_in_part, struct fixture *fixture)
 {
     assert_int_equal(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0), 0); /* without a jail */
-    run_inside(*state, try_rest_of_calls);
+    run_inside(fixture, try_rest_of_calls);
 }
 
-static void memory_has_a_limit(void **state)
+TEST_ON(memory_has_a_limit, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_jail_desc desc = describe(fixture, try_memory);
     desc.memory_bytes = (uint64_t)1 << GIB_BITS;
     int exit_status = -1;
@@ -362,9 +355,9 @@ static void memory_has_a_limit(void **state)
     assert_int_equal(exit_status, 0);
 }
 
-static void sealed_is_tighter(void **state)
+TEST_ON(sealed_is_tighter, struct fixture *fixture)
 {
-    run_inside(*state, try_sealed);
+    run_inside(fixture, try_sealed);
 }
 
 static enum hal_status bring_results(struct fixture *fixture,
@@ -381,9 +374,8 @@ static enum hal_status bring_results(struct fixture *fixture,
     return status;
 }
 
-static void results_come_out_and_nothing_else(void **state)
+TEST_ON(results_come_out_and_nothing_else, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char text[16] = "";
     assert_int_equal(bring_results(fixture, make_results), HAL_OK);
     FILE *file = fopen(fixture->results[0], "r");
@@ -408,9 +400,8 @@ static void expect_text(const char *path, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void terminals_are_not_commanded(void **state)
+TEST_ON(terminals_are_not_commanded, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char paths[2][PATH_MAX];
     const int writing = O_RDWR | O_CREAT | O_TRUNC;
     fflush(NULL);
@@ -460,9 +451,8 @@ static int crash(void *user, struct replay_inside *inside)
 }
 
 /* Nothing of a run may be left: no process, no folder. */
-static void ends_are_told_and_clean(void **state)
+TEST_ON(ends_are_told_and_clean, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_jail_desc desc = describe(fixture, loop_for_ever);
     int exit_status = -1;
     desc.time_ns = INT64_C(50000000);
@@ -511,24 +501,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int run_all(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_out_of_reach),
-        cmocka_unit_test(there_is_no_network),
-        cmocka_unit_test(programs_cannot_be_started),
-        cmocka_unit_test(others_and_limits_are_safe),
-        cmocka_unit_test(calls_are_allowed_in_part),
-        cmocka_unit_test(memory_has_a_limit),
-        cmocka_unit_test(results_come_out_and_nothing_else),
-        cmocka_unit_test(terminals_are_not_commanded),
-        cmocka_unit_test(sealed_is_tighter),
-        cmocka_unit_test(ends_are_told_and_clean),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);
 
 int main(void)
 {
-    return test_run_also_as_nobody(run_all);
+    return test_run_also_as_nobody(test_run);
 }

@@ -4,15 +4,11 @@
 #include "replay/sandbox/jail_kept.h"
 #include "tests/support/folder.h"
 #include "tests/support/jailed.h"
+#include "tests/support/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct test_folder folder, cache;
@@ -62,9 +58,8 @@ static size_t count_folders(const struct fixture *fixture)
     return count;
 }
 
-static void compiled_kernels_are_kept_by_trace(void **state)
+TEST_ON(compiled_kernels_are_kept_by_trace, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     char trace[PATH_MAX];
     memcpy(trace, fixture->trace, sizeof trace);
     for (int i = 0; i < 40; i++) {
@@ -81,9 +76,8 @@ static void compiled_kernels_are_kept_by_trace(void **state)
 }
 
 /* However long one replay takes, and however many others come and go. */
-static void a_folder_in_use_stays(void **state)
+TEST_ON(a_folder_in_use_stays, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_kept used, again;
     char trace[PATH_MAX], compiled[PATH_MAX + 16];
     memcpy(trace, fixture->trace, sizeof trace);
@@ -133,11 +127,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compiled_kernels_are_kept_by_trace),
-        cmocka_unit_test(a_folder_in_use_stays),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/job.c: what is done beside the screen comes to the same as without it, the model can be
  * used meanwhile, and a job ends wherever it is. */
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/model/path.h"
 #include "viewer/ui/carry.h"
@@ -10,16 +11,7 @@
 #include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/panes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/test_job.XXXXXX";
 static char path[64];
@@ -88,9 +80,8 @@ static char *frame_of(const struct view_screen *screen)
 
 /* ---- The same as without a screen --------------------------------------------------------- */
 
-static void finds_what_is_found_without_it(void **state)
+TEST(finds_what_is_found_without_it)
 {
-    (void)state;
     struct view *view = create_live();
     struct view_findings direct;
     type(view, "5!");
@@ -112,7 +103,7 @@ static void finds_what_is_found_without_it(void **state)
 }
 
 /* Frames before and after, of a view that does it at once and of one that does it aside. */
-static void shows_what_is_shown_without_it(void **state)
+TEST(shows_what_is_shown_without_it)
 {
     char compared[80];
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
@@ -135,7 +126,6 @@ static void shows_what_is_shown_without_it(void **state)
         {"buffers by life", "7SS", VIEW_JOB_SORT_BUFFERS},
     };
     struct view_screen screens[2] = {0};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *frames[2];
         for (int live = 0; live < 2; live++) {
@@ -163,9 +153,8 @@ static void shows_what_is_shown_without_it(void **state)
 /* ---- Meanwhile ---------------------------------------------------------------------------- */
 
 /* Frames with contents, which read the same file, until it is done. */
-static void the_screen_goes_on_meanwhile(void **state)
+TEST(the_screen_goes_on_meanwhile)
 {
-    (void)state;
     struct view_screen screen = {0};
     struct view *view = create_live();
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
@@ -197,11 +186,10 @@ static void the_screen_goes_on_meanwhile(void **state)
 }
 
 /* Whoever sorts what is not there yet hears why. */
-static void orders_of_what_is_not_there_say_why(void **state)
+TEST(orders_of_what_is_not_there_say_why)
 {
     static const char *const panels[] = {"5", "6", "8"};
     struct view_screen screen = {0};
-    (void)state;
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
         struct view *view = create_live();
@@ -215,9 +203,8 @@ static void orders_of_what_is_not_there_say_why(void **state)
 }
 
 /* The kernels come first, then the iterations. */
-static void jumps_wait_for_iterations(void **state)
+TEST(jumps_wait_for_iterations)
 {
-    (void)state;
     struct view *view = create_live();
     for (int i = 0; i < 2; i++) {
         type(view, "t");
@@ -230,9 +217,8 @@ static void jumps_wait_for_iterations(void **state)
     view_destroy(view);
 }
 
-static void a_key_gives_up_the_jump_but_not_the_search(void **state)
+TEST(a_key_gives_up_the_jump_but_not_the_search)
 {
-    (void)state;
     struct view *view = create_live();
     type(view, "!");
     assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
@@ -244,7 +230,7 @@ static void a_key_gives_up_the_jump_but_not_the_search(void **state)
 }
 
 /* Escape ends what runs and leaves what was; asking again begins anew. */
-static void escape_gives_up(void **state)
+TEST(escape_gives_up)
 {
     char compared[80];
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
@@ -260,7 +246,6 @@ static void escape_gives_up(void **state)
                  {"g30%<Enter>vg60%<Enter>v", "given up: kernels", VIEW_JOB_KERNELS},
                  {"3S", "given up: sorting", VIEW_JOB_SORT}};
     struct view_screen screen = {0};
-    (void)state;
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct view *view = create_live();
@@ -299,9 +284,8 @@ static void escape_gives_up(void **state)
 
 /* Where kernels are known already: given up, and of one range after the other, which ends with it.
  */
-static void kernels_are_those_of_the_range(void **state)
+TEST(kernels_are_those_of_the_range)
 {
-    (void)state;
     struct view_screen screen = {0};
     char *frames[2];
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
@@ -360,9 +344,8 @@ static bool gaps_are_by_length(const struct view *view)
 }
 
 /* What is asked for last holds. */
-static void another_order_or_filter_takes_the_place_of_one_that_runs(void **state)
+TEST(another_order_or_filter_takes_the_place_of_one_that_runs)
 {
-    (void)state;
     struct view *view = create_live();
     type(view, "&name~rms<Enter>&name~mul<Enter>");
     finish(view);
@@ -379,10 +362,9 @@ static void another_order_or_filter_takes_the_place_of_one_that_runs(void **stat
 }
 
 /* However small this trace is: nobody knows how large another one is. */
-static void another_trace_is_always_read_aside(void **state)
+TEST(another_trace_is_always_read_aside)
 {
     char compared[80];
-    (void)state;
     struct view *view = create_live();
     view->jobs_from = UINT64_MAX;
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
@@ -397,9 +379,8 @@ static void another_trace_is_always_read_aside(void **state)
 }
 
 /* Two lists are sorted side by side. */
-static void one_list_does_not_end_the_sorting_of_another(void **state)
+TEST(one_list_does_not_end_the_sorting_of_another)
 {
-    (void)state;
     struct view *view = create_live();
     type(view, "3S4S");
     assert_true(view_job_runs(view, VIEW_JOB_SORT));
@@ -423,10 +404,9 @@ static void one_list_does_not_end_the_sorting_of_another(void **state)
 }
 
 /* A range's kernels are being looked for. */
-static void ends_while_a_range_is_looked_at(void **state)
+TEST(ends_while_a_range_is_looked_at)
 {
     struct view_screen screen = {0};
-    (void)state;
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
     struct view *view = create_live();
     type(view, "6");
@@ -439,10 +419,9 @@ static void ends_while_a_range_is_looked_at(void **state)
 }
 
 /* As when a file has grown: what runs on the old model is made for the new one. */
-static void what_runs_is_carried(void **state)
+TEST(what_runs_is_carried)
 {
     struct view_screen screen = {0};
-    (void)state;
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
     struct view *old = create_live(), *view;
     type(old, "3S&name~rms<Enter>");
@@ -464,9 +443,8 @@ static void what_runs_is_carried(void **state)
     view_screen_finish(&screen);
 }
 
-static void ends_wherever_it_is(void **state)
+TEST(ends_wherever_it_is)
 {
-    (void)state;
     for (useconds_t pause = 0; pause < 3000; pause += 150) { /* an odd moment each */
         struct view *view = create_live();
         type(view, "5!6c3S&name~mul<Enter>");
@@ -478,9 +456,8 @@ static void ends_wherever_it_is(void **state)
 }
 
 /* As when a file has grown: orders of lists that are not there yet hold once they are. */
-static void orders_are_carried(void **state)
+TEST(orders_are_carried)
 {
-    (void)state;
     struct view *old, *view;
     assert_int_equal(view_create(model, &old), HAL_OK);
     type(old, "3S4S7SS6SS8SS5!SS");
@@ -514,9 +491,8 @@ static void orders_are_carried(void **state)
 }
 
 /* Stopped before it began, every part says so, and nothing is left behind. */
-static void a_stopped_task_finds_nothing(void **state)
+TEST(a_stopped_task_finds_nothing)
 {
-    (void)state;
     struct view_task task = {.stop = true};
     struct view_findings findings;
     assert_int_equal(view_findings_look(model, &task, &findings), HAL_TIMEOUT);
@@ -536,25 +512,4 @@ static void a_stopped_task_finds_nothing(void **state)
     assert_int_equal(found.parts_count, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_is_found_without_it),
-        cmocka_unit_test(shows_what_is_shown_without_it),
-        cmocka_unit_test(the_screen_goes_on_meanwhile),
-        cmocka_unit_test(orders_of_what_is_not_there_say_why),
-        cmocka_unit_test(jumps_wait_for_iterations),
-        cmocka_unit_test(a_key_gives_up_the_jump_but_not_the_search),
-        cmocka_unit_test(escape_gives_up),
-        cmocka_unit_test(kernels_are_those_of_the_range),
-        cmocka_unit_test(another_order_or_filter_takes_the_place_of_one_that_runs),
-        cmocka_unit_test(another_trace_is_always_read_aside),
-        cmocka_unit_test(one_list_does_not_end_the_sorting_of_another),
-        cmocka_unit_test(ends_while_a_range_is_looked_at),
-        cmocka_unit_test(what_runs_is_carried),
-        cmocka_unit_test(ends_wherever_it_is),
-        cmocka_unit_test(orders_are_carried),
-        cmocka_unit_test(a_stopped_task_finds_nothing),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_SUITE_FIXTURE(setup, teardown);

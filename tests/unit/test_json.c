@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/base/json.c: escaping, invalid UTF-8, numbers, commas, labels, locales. */
 #include "format/base/json.h"
+#include "tests/support/test.h"
 
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void expect(struct trace_text *text, const char *expected)
 {
@@ -22,9 +14,8 @@ static void expect(struct trace_text *text, const char *expected)
     trace_text_finish(text);
 }
 
-static void commas_and_brackets(void **state)
+TEST(commas_and_brackets)
 {
-    (void)state;
     struct trace_text text = {0};
     trace_json_open(&text, '{');
     trace_json_key(&text, "a");
@@ -54,9 +45,8 @@ static void escapes_to(const char *data, size_t bytes, const char *expected)
 
 #define FFFD "\xEF\xBF\xBD"
 
-static void strings_are_escaped(void **state)
+TEST(strings_are_escaped)
 {
-    (void)state;
     escapes_to("a\"b\\c/", 6, "\"a\\\"b\\\\c/\"");
     escapes_to("\n\t\x1b[0m\x7f\0z", 9, "\"\\u000a\\u0009\\u001b[0m\\u007f\\u0000z\"");
     escapes_to("caf\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", 14,
@@ -64,9 +54,8 @@ static void strings_are_escaped(void **state)
     escapes_to("\xC2\x9B", 2, "\"\\u009b\""); /* C1: a terminal would obey it */
 }
 
-static void bytes_that_are_no_utf8_are_replaced(void **state)
+TEST(bytes_that_are_no_utf8_are_replaced)
 {
-    (void)state;
     escapes_to("\xFFx\xC3", 3, "\"" FFFD "x" FFFD "\"");
     escapes_to("\xC0\x80", 2, "\"" FFFD FFFD "\"");                   /* overlong */
     escapes_to("\xE0\x9F\xBF", 3, "\"" FFFD FFFD FFFD "\"");          /* overlong */
@@ -75,9 +64,8 @@ static void bytes_that_are_no_utf8_are_replaced(void **state)
     escapes_to("\xE2\x82", 2, "\"" FFFD FFFD "\"");                   /* cut off */
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     struct trace_text text = {0};
     trace_json_open(&text, '[');
     trace_json_u64(&text, 0);
@@ -97,9 +85,8 @@ static void numbers(void **state)
 }
 
 /* In a locale with a decimal comma, if the system has one. */
-static void doubles_ignore_the_locale(void **state)
+TEST(doubles_ignore_the_locale)
 {
-    (void)state;
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
     bool found = false;
     for (size_t i = 0; i < 4 && !found; i++)
@@ -112,18 +99,16 @@ static void doubles_ignore_the_locale(void **state)
         print_message("no locale with a decimal comma here\n");
 }
 
-static void labels_are_fit_for_a_terminal(void **state)
+TEST(labels_are_fit_for_a_terminal)
 {
-    (void)state;
     struct trace_text text = {0};
     static const char label[] = "a\x1b]0;x\x07\n\xFF\xC2\x9B\x7F caf\xC3\xA9\"";
     trace_text_label(&text, label, sizeof label - 1);
     expect(&text, "a?]0;x????? caf\xC3\xA9\"");
 }
 
-static void copies_end_at_whole_characters(void **state)
+TEST(copies_end_at_whole_characters)
 {
-    (void)state;
     char out[6];
     trace_utf8_copy(out, sizeof out, "abcd\xC3\xA9z", 7);
     assert_string_equal(out, "abcd");
@@ -135,28 +120,12 @@ static void copies_end_at_whole_characters(void **state)
     assert_string_equal(out, "");
 }
 
-static void long_texts_grow(void **state)
+TEST(long_texts_grow)
 {
-    (void)state;
     struct trace_text text = {0};
     for (int i = 0; i < 10000; i++)
         trace_text_printf(&text, "%d,", i % 10);
     assert_int_equal(text.bytes, 20000);
     assert_memory_equal(text.data + 19998, "9,", 2);
     trace_text_finish(&text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commas_and_brackets),
-        cmocka_unit_test(strings_are_escaped),
-        cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(doubles_ignore_the_locale),
-        cmocka_unit_test(labels_are_fit_for_a_terminal),
-        cmocka_unit_test(copies_end_at_whole_characters),
-        cmocka_unit_test(long_texts_grow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
 /* replay/compare/judge.c: elements of every type, tolerances, NaN, alignment, guesses. Expected
  * values come from the definitions of the types. */
 #include "replay/compare/judge.h"
+#include "tests/support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct replay_errors judge(const char *tolerance, enum replay_type type, uint64_t offset,
                                   const void *expected, const void *actual, uint64_t bytes)
@@ -22,9 +16,8 @@ static struct replay_errors judge(const char *tolerance, enum replay_type type, 
     return errors;
 }
 
-static void elements_are_numbers(void **state)
+TEST(elements_are_numbers)
 {
-    (void)state;
     static const struct {
         enum replay_type type;
         uint64_t bits;
@@ -62,9 +55,8 @@ static void elements_are_numbers(void **state)
     assert_int_equal(replay_type_parse("bytes", 5), REPLAY_TYPE_UNKNOWN);
 }
 
-static void distances_count_representable_values(void **state)
+TEST(distances_count_representable_values)
 {
-    (void)state;
     const float a[4] = {1, 0x1p-149f, 0.0f, 0x1.fffffep-1f};
     const float b[4] = {0x1.000002p0f, -0x1p-149f, -0.0f, 1};
     static const uint64_t ulps[4] = {1, 2, 0, 1};
@@ -84,9 +76,8 @@ static void distances_count_representable_values(void **state)
     assert_int_equal(judge("", REPLAY_U8, 0, &minus, &plus, 1).worst_ulp, 254);
 }
 
-static void one_of_the_tolerances_suffices(void **state)
+TEST(one_of_the_tolerances_suffices)
 {
-    (void)state;
     const float expected[2] = {1000, 0.001f}, actual[2] = {1001, 0.0011f};
     assert_int_equal(judge("abs:1", REPLAY_F32, 0, expected, actual, 8).wrong, 0);
     assert_int_equal(judge("abs:0.5", REPLAY_F32, 0, expected, actual, 8).wrong, 1);
@@ -102,9 +93,8 @@ static void one_of_the_tolerances_suffices(void **state)
 }
 
 /* Of one number that should be less, and one that should be more. */
-static void relative_errors_are_parts_of_what_is_expected(void **state)
+TEST(relative_errors_are_parts_of_what_is_expected)
 {
-    (void)state;
     const float less = 1, more = 1.25f;
     assert_int_equal(judge("rel:0.25", REPLAY_F32, 0, &less, &more, 4).wrong, 0);
     assert_int_equal(judge("rel:0.24", REPLAY_F32, 0, &less, &more, 4).wrong, 1);
@@ -114,9 +104,8 @@ static void relative_errors_are_parts_of_what_is_expected(void **state)
     assert_true(relative >= 0.25 && relative <= 0.25);
 }
 
-static void the_worst_error_is_the_largest(void **state)
+TEST(the_worst_error_is_the_largest)
 {
-    (void)state;
     const float expected[4] = {1, 2, 3, 40}, actual[4] = {1.5f, 2, 5, 40.25f};
     const struct replay_errors errors = judge("abs:1", REPLAY_F32, 0, expected, actual, 16);
     assert_int_equal(errors.worst_offset, 8);
@@ -129,9 +118,8 @@ static void the_worst_error_is_the_largest(void **state)
     assert_int_equal(errors.first_wrong, 8);
 }
 
-static void nan_equals_nan_alone(void **state)
+TEST(nan_equals_nan_alone)
 {
-    (void)state;
     uint32_t expected[64], actual[64];
     for (size_t i = 0; i < 64; i++)
         expected[i] = actual[i] = 0x3f800000;
@@ -153,9 +141,8 @@ static void nan_equals_nan_alone(void **state)
 }
 
 /* Two elements in a cell of the map. */
-static void a_nan_map_has_both_of_a_cell(void **state)
+TEST(a_nan_map_has_both_of_a_cell)
 {
-    (void)state;
     static const char *const cells[] = {"ee", "aa", "ea", "ae", "be", "ba", "eb", ".a", "b."};
     float expected[128] = {0}, actual[128] = {0};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
@@ -174,9 +161,8 @@ static void a_nan_map_has_both_of_a_cell(void **state)
 }
 
 /* A range that begins in the middle of an element, and ends in one. */
-static void elements_are_aligned_in_the_buffer(void **state)
+TEST(elements_are_aligned_in_the_buffer)
 {
-    (void)state;
     uint8_t expected[16], actual[16];
     const float one = 1, two = 2;
     memset(expected, 0, sizeof expected);
@@ -197,9 +183,8 @@ static void elements_are_aligned_in_the_buffer(void **state)
     assert_int_equal(errors.wrong, 1);
 }
 
-static void rules_name_buffers(void **state)
+TEST(rules_name_buffers)
 {
-    (void)state;
     static const struct replay_type_rule rules[] = {
         {"w*", REPLAY_F16}, {"#17", REPLAY_I8}, {"*.bias", REPLAY_BF16}, {NULL, REPLAY_F32}};
     assert_int_equal(replay_type_of(rules, 4, "weights", 1), REPLAY_F16);
@@ -214,9 +199,8 @@ static void rules_name_buffers(void **state)
     assert_false(replay_pattern_fits("a", "ab"));
 }
 
-static void wrong_tolerances_are_refused(void **state)
+TEST(wrong_tolerances_are_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"",
                                         "abs",
                                         "abs:",
@@ -266,9 +250,8 @@ static uint16_t to_half(float value)
     return (uint16_t)((bits >> 16 & 0x8000) | (uint32_t)exponent << 10 | (bits >> 13 & 1023));
 }
 
-static void usual_contents_are_recognised(void **state)
+TEST(usual_contents_are_recognised)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         uint64_t random = seed * 7919;
         float single[512], integral[512];
@@ -304,9 +287,8 @@ static void usual_contents_are_recognised(void **state)
     assert_int_equal(replay_type_guess((const uint8_t *)"abc", 3, 0), REPLAY_U8);
 }
 
-static void a_guess_is_told(void **state)
+TEST(a_guess_is_told)
 {
-    (void)state;
     const float a[8] = {0.5f, -0.25f, 1.5f, 0.7f, -0.1f, 0.33f, 0.9f, 2.1f};
     float b[8];
     memcpy(b, a, sizeof b);
@@ -318,9 +300,8 @@ static void a_guess_is_told(void **state)
     assert_false(judge("", REPLAY_TYPE_UNKNOWN, 0, a, b, sizeof a).guessed);
 }
 
-static void errors_of_several_reads_add_up(void **state)
+TEST(errors_of_several_reads_add_up)
 {
-    (void)state;
     struct replay_errors all = {0};
     const struct replay_errors small = {.type = REPLAY_F16,
                                         .elements = 8,
@@ -370,24 +351,4 @@ static void errors_of_several_reads_add_up(void **state)
     /* Of the first that is wrong: */
     assert_int_equal(all.first_wrong, 12);
     assert_string_equal(all.nan_map, ".e.");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_are_numbers),
-        cmocka_unit_test(distances_count_representable_values),
-        cmocka_unit_test(one_of_the_tolerances_suffices),
-        cmocka_unit_test(relative_errors_are_parts_of_what_is_expected),
-        cmocka_unit_test(the_worst_error_is_the_largest),
-        cmocka_unit_test(nan_equals_nan_alone),
-        cmocka_unit_test(a_nan_map_has_both_of_a_cell),
-        cmocka_unit_test(elements_are_aligned_in_the_buffer),
-        cmocka_unit_test(rules_name_buffers),
-        cmocka_unit_test(wrong_tolerances_are_refused),
-        cmocka_unit_test(usual_contents_are_recognised),
-        cmocka_unit_test(a_guess_is_told),
-        cmocka_unit_test(errors_of_several_reads_add_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

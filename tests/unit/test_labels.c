@@ -279,22 +279,15 @@ static void capture_and_replay(struct fixture *f, bool late)
     check_trace(f->again, true);
 }
 
-static void names_come_through(void **state)
+TEST_ON(names_come_through, struct fixture *fixture)
 {
-    capture_and_replay(*state, false);
+    capture_and_replay(fixture, false);
 }
 
 /* The objects and half of the commands were there before. */
-static void names_of_what_was_there_come_through(void **state)
+TEST_ON(names_of_what_was_there_come_through, struct fixture *fixture)
 {
-    capture_and_replay(*state, true);
+    capture_and_replay(fixture, true);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_come_through, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_of_what_was_there_come_through, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(set_up, tear_down);

@@ -103,9 +103,8 @@ static void end_and_replay(struct fixture *fixture)
     hal_device_release(other);
 }
 
-static void subspans(void **state)
+TEST_ON(subspans, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct hal_buffer *root = fixture_buffer(fixture->device, "root", 2 * BYTES), *part, *inner;
     assert_ok(hal_buffer_write(root, 0, fixture->random, BYTES));
     assert_ok(hal_buffer_subspan(root, AT, BYTES, "part", &part));
@@ -124,9 +123,8 @@ static void subspans(void **state)
     end_and_replay(fixture);
 }
 
-static void transient_buffers(void **state)
+TEST_ON(transient_buffers, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct hal_buffer *buffer = alloca_of(fixture), *gone = alloca_of(fixture);
     assert_ok(hal_queue_fill(fixture->device, next(fixture), buffer, 0, BYTES, 0x21, 1));
     assert_ok(hal_queue_dealloca(fixture->device, next(fixture), gone));
@@ -145,9 +143,8 @@ static void transient_buffers(void **state)
     end_and_replay(fixture);
 }
 
-static void imported_and_exported_buffers(void **state)
+TEST_ON(imported_and_exported_buffers, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     static _Alignas(4096) uint8_t memory[BYTES];
     struct hal_buffer *imported, *exported = fixture_buffer(fixture->device, "exported", BYTES);
     void *pointer;
@@ -178,9 +175,8 @@ static void imported_and_exported_buffers(void **state)
     end_and_replay(fixture);
 }
 
-static void files(void **state)
+TEST_ON(files, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct hal_file *file;
     struct hal_buffer *buffer = fixture_buffer(fixture->device, "through a file", BYTES);
     FILE *made = fopen(fixture->file, "wb");
@@ -203,9 +199,8 @@ static void files(void **state)
 }
 
 /* Commands name what was created after their command buffer. */
-static void events(void **state)
+TEST_ON(events, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct hal_event *event;
     struct hal_command_buffer *sealed = fixture_commands(fixture->device, "sealed", HAL_REUSABLE);
     struct hal_command_buffer *open = fixture_commands(fixture->device, "open", HAL_ONE_SHOT);
@@ -240,14 +235,4 @@ static void events(void **state)
     end_and_replay(fixture);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(subspans, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(transient_buffers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(imported_and_exported_buffers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(events, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(set_up, tear_down);

@@ -339,9 +339,8 @@ static void check_scopes(const struct captured *captured)
     assert_int_equal(captured_count(captured, TRACE_SCOPE_BEGIN), 1);
 }
 
-static void every_call_is_recorded(void **state)
+TEST(every_call_is_recorded)
 {
-    (void)state;
     struct ids ids;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?threads=2");
@@ -368,9 +367,8 @@ static void every_call_is_recorded(void **state)
     captured_close(&captured);
 }
 
-static void what_fails_is_recorded_and_the_message_is_the_drivers(void **state)
+TEST(what_fails_is_recorded_and_the_message_is_the_drivers)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
@@ -410,9 +408,8 @@ static void what_fails_is_recorded_and_the_message_is_the_drivers(void **state)
     captured_close(&captured);
 }
 
-static void the_trace_says_where_it_comes_from(void **state)
+TEST(the_trace_says_where_it_comes_from)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu?threads=1&queues=2");
     const int64_t before_ns = hal_clock_ns();
@@ -452,9 +449,8 @@ static void the_trace_says_where_it_comes_from(void **state)
     captured_close(&captured);
 }
 
-static void stacks_can_be_left_out_and_lead_to_the_caller(void **state)
+TEST(stacks_can_be_left_out_and_lead_to_the_caller)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     for (unsigned with = 0; with < 2; with++) {
@@ -487,9 +483,8 @@ static void stacks_can_be_left_out_and_lead_to_the_caller(void **state)
 
 /* ---- More than one capture ---- */
 
-static void captures_follow_each_other_and_run_side_by_side(void **state)
+TEST(captures_follow_each_other_and_run_side_by_side)
 {
-    (void)state;
     char other_path[PATH_MAX];
     struct captured captured;
     struct hal_device *one = fixture_device("cpu"), *two = fixture_device("cpu");
@@ -533,9 +528,8 @@ static int signal_from_there(void *user)
 }
 
 /* A library that is loaded during the capture is listed before a stack leads through it. */
-static void a_module_that_comes_later_is_listed(void **state)
+TEST(a_module_that_comes_later_is_listed)
 {
-    (void)state;
     struct captured captured;
     int (*call)(int (*)(void *), void *);
     struct hal_device *device = fixture_device("cpu");
@@ -569,9 +563,8 @@ static void a_module_that_comes_later_is_listed(void **state)
     dlclose(module);
 }
 
-static void flush_puts_everything_into_the_file(void **state)
+TEST(flush_puts_everything_into_the_file)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
@@ -587,17 +580,5 @@ static void flush_puts_everything_into_the_file(void **state)
     hal_device_release(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_call_is_recorded, remove_trace),
-        cmocka_unit_test_teardown(what_fails_is_recorded_and_the_message_is_the_drivers,
-                                  remove_trace),
-        cmocka_unit_test_teardown(the_trace_says_where_it_comes_from, remove_trace),
-        cmocka_unit_test_teardown(stacks_can_be_left_out_and_lead_to_the_caller, remove_trace),
-        cmocka_unit_test_teardown(captures_follow_each_other_and_run_side_by_side, remove_trace),
-        cmocka_unit_test_teardown(a_module_that_comes_later_is_listed, remove_trace),
-        cmocka_unit_test_teardown(flush_puts_everything_into_the_file, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

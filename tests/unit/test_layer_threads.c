@@ -45,9 +45,8 @@ static uint64_t ticket_of(const struct captured *captured, enum trace_event_kind
     return 0;
 }
 
-static void tickets_respect_causality_across_threads(void **state)
+TEST(tickets_respect_causality_across_threads)
 {
-    (void)state;
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
@@ -162,17 +161,15 @@ static void record_with_threads(const char *ring_kib, uint32_t threads, struct c
     check_recorded(captured, threads);
 }
 
-static void threads_record_at_the_same_time_and_outgrow_their_rings(void **state)
+TEST(threads_record_at_the_same_time_and_outgrow_their_rings)
 {
-    (void)state;
     struct captured captured;
     record_with_threads(NULL, 3, &captured);
     captured_close(&captured);
 }
 
-static void full_rings_wait_and_say_so(void **state)
+TEST(full_rings_wait_and_say_so)
 {
-    (void)state;
     struct captured captured;
     record_with_threads("64", 2, &captured);
     const struct trace_health *health = trace_reader_health(captured.reader);
@@ -188,9 +185,8 @@ static void *create_and_forget(void *device)
     return NULL;
 }
 
-static void many_short_threads_share_few_rings(void **state)
+TEST(many_short_threads_share_few_rings)
 {
-    (void)state;
     enum { MANY = 3000 };
     struct captured captured;
     struct hal_device *device = fixture_device("cpu");
@@ -211,14 +207,5 @@ static void many_short_threads_share_few_rings(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(tickets_respect_causality_across_threads, remove_trace),
-        cmocka_unit_test_teardown(threads_record_at_the_same_time_and_outgrow_their_rings,
-                                  remove_trace),
-        cmocka_unit_test_teardown(full_rings_wait_and_say_so, remove_trace),
-        cmocka_unit_test_teardown(many_short_threads_share_few_rings, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -9,9 +9,8 @@
 
 /* ---- The chain ----------------------------------------------------------------------------- */
 
-static void every_call_passes_the_layer(void **state)
+TEST(every_call_passes_the_layer)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     int64_t number;
     uint64_t value;
@@ -77,9 +76,8 @@ static void every_call_passes_the_layer(void **state)
     hal_device_release(device);
 }
 
-static void a_late_layer_sees_what_is_alive(void **state)
+TEST(a_late_layer_sees_what_is_alive)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_buffer *first = fixture_buffer(device, "first", 1);
     struct hal_buffer *gone = fixture_buffer(device, "gone", 1);
@@ -111,9 +109,8 @@ static void a_late_layer_sees_what_is_alive(void **state)
     assert_int_equal(fake->violations, 0);
 }
 
-static void wrong_moments_are_refused(void **state)
+TEST(wrong_moments_are_refused)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     assert_fails(hal_device_profiling_end(device), HAL_NOT_FOUND, "cpu?threads=1");
     assert_fails(hal_device_profiling_flush(device), HAL_NOT_FOUND, "not being captured");
@@ -141,9 +138,8 @@ static void wrong_moments_are_refused(void **state)
 
 /* ---- Waits and work in flight --------------------------------------------------------------- */
 
-static void blocked_waits_move_into_the_layer_and_out(void **state)
+TEST(blocked_waits_move_into_the_layer_and_out)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct waiting waiting = {.semaphore = fixture_semaphore(device, "s", 0), .value = 1};
     pthread_t thread;
@@ -162,9 +158,8 @@ static void blocked_waits_move_into_the_layer_and_out(void **state)
     hal_device_release(device);
 }
 
-static void beginning_gives_up_by_name(void **state)
+TEST(beginning_gives_up_by_name)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *never = fixture_semaphore(device, "never", 3);
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
@@ -189,9 +184,8 @@ static void *signal_five(void *argument)
 }
 
 /* The thread that would signal stands at the closed gate sooner or later. */
-static void work_that_the_host_finishes_does_not_lock_up(void **state)
+TEST(work_that_the_host_finishes_does_not_lock_up)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
     struct waiting waiting = {.semaphore = fixture_semaphore(device, "s", 0)};
@@ -214,9 +208,8 @@ static void release_it(void *user)
     *buffer = NULL;
 }
 
-static void what_dies_at_the_closed_gate_is_destroyed_afterwards(void **state)
+TEST(what_dies_at_the_closed_gate_is_destroyed_afterwards)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_buffer *buffer = fixture_buffer(device, "dying", 4);
     fake->while_closed = release_it;
@@ -259,9 +252,8 @@ static void seal_at_the_gate(void *user)
     }
 }
 
-static void what_stands_at_the_gate_is_not_sealed(void **state)
+TEST(what_stands_at_the_gate_is_not_sealed)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct sealing sealing = {0};
     assert_ok(hal_command_buffer_create(device, &(struct hal_command_buffer_desc){.label = "late"},
@@ -323,9 +315,8 @@ static void *end_profiling(void *argument)
 }
 
 /* The layer must see what dies until it is out of the chain, and nobody may block for it. */
-static void what_dies_while_calls_leave_passes_the_layer(void **state)
+TEST(what_dies_while_calls_leave_passes_the_layer)
 {
-    (void)state;
     pthread_t inside, ending;
     void *failed[2];
     struct staying staying = {.device = fixture_device("cpu?threads=1")};
@@ -393,9 +384,8 @@ static void *run_load(void *argument)
     return NULL;
 }
 
-static void layers_come_and_go_under_load(void **state)
+TEST(layers_come_and_go_under_load)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=2");
     struct load loads[THREADS];
     pthread_t threads[THREADS];
@@ -435,9 +425,8 @@ static void *change_often(void *argument)
     return NULL;
 }
 
-static void several_threads_begin_and_end(void **state)
+TEST(several_threads_begin_and_end)
 {
-    (void)state;
     struct hal_device *device = fixture_device("cpu?threads=1");
     pthread_t threads[THREADS];
     for (uint32_t i = 0; i < THREADS; i++)
@@ -465,9 +454,8 @@ static uint32_t queue_of_barrier(struct hal_device *device, uint64_t queues,
 
 /* Whatever kind of work waits on a queue, the next one goes elsewhere; refused work counts for
  * nothing, and neither does what has ended, well or not. */
-static void all_work_is_load_of_its_queue(void **state)
+TEST(all_work_is_load_of_its_queue)
 {
-    (void)state;
     char path[] = "/tmp/hal-layers-XXXXXX";
     const struct hal_buffer_desc desc = {.bytes = 64};
     struct hal_device *device = fixture_device("cpu?threads=1&queues=3");
@@ -545,9 +533,8 @@ static void use_while_another_begins(void *user, void *pointer)
     importer->used = hal_semaphore_query(importer->semaphore, &value);
 }
 
-static void the_release_of_an_import_may_use_the_device(void **state)
+TEST(the_release_of_an_import_may_use_the_device)
 {
-    (void)state;
     static _Alignas(4096) uint8_t memory[4096];
     const struct hal_buffer_desc desc = {.label = "import", .bytes = sizeof memory};
     for (int by_work = 0; by_work < 2; by_work++) {
@@ -582,22 +569,5 @@ static void the_release_of_an_import_may_use_the_device(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(every_call_passes_the_layer, forget),
-        cmocka_unit_test_setup(a_late_layer_sees_what_is_alive, forget),
-        cmocka_unit_test_setup(wrong_moments_are_refused, forget),
-        cmocka_unit_test_setup(blocked_waits_move_into_the_layer_and_out, forget),
-        cmocka_unit_test_setup(beginning_gives_up_by_name, forget),
-        cmocka_unit_test_setup(work_that_the_host_finishes_does_not_lock_up, forget),
-        cmocka_unit_test_setup(what_dies_at_the_closed_gate_is_destroyed_afterwards, forget),
-        cmocka_unit_test_setup(what_stands_at_the_gate_is_not_sealed, forget),
-        cmocka_unit_test_setup(what_dies_while_calls_leave_passes_the_layer, forget),
-        cmocka_unit_test_setup(layers_come_and_go_under_load, forget),
-        cmocka_unit_test_setup(several_threads_begin_and_end, forget),
-        cmocka_unit_test_setup(all_work_is_load_of_its_queue, forget),
-        cmocka_unit_test_setup(the_release_of_an_import_may_use_the_device, forget),
-    };
-    return cmocka_run_group_tests(tests, load_fake, NULL);
-}
+TEST_FIXTURE(forget, NULL);
+TEST_SUITE_FIXTURE(load_fake, NULL);

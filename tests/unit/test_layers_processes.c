@@ -7,9 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void the_environment_starts_captures(void **state)
+TEST(the_environment_starts_captures)
 {
-    (void)state;
     struct hal_device *first, *second;
     setenv("HAL_DEVICE_PROFILING_MODE", "queue-events", 1);
     setenv("HAL_DEVICE_PROFILING_FILE", "run.pb.zst", 1);
@@ -105,21 +104,18 @@ static char report_of(void (*leave)(int report))
     return byte;
 }
 
-static void exit_ends_a_capture(void **state)
+TEST(exit_ends_a_capture)
 {
-    (void)state;
     assert_int_equal(report_of(leave_everything), 'e');
 }
 
-static void later_captures_add_no_handler(void **state)
+TEST(later_captures_add_no_handler)
 {
-    (void)state;
     assert_int_equal(report_of(leave_after_several_captures), 'h');
 }
 
-static void exit_with_work_in_flight_leaves_a_capture(void **state)
+TEST(exit_with_work_in_flight_leaves_a_capture)
 {
-    (void)state;
     assert_int_equal(report_of(leave_with_work), 'l');
 }
 
@@ -143,9 +139,8 @@ static int use_parents_device(struct hal_device *device, struct hal_buffer *buff
     return fake->ended || fake->calls[FAKE_SCOPE] ? 5 : 0;
 }
 
-static void a_forked_child_leaves_the_capture_alone(void **state)
+TEST(a_forked_child_leaves_the_capture_alone)
 {
-    (void)state;
     int status = -1;
     struct hal_device *device = fixture_device("cpu?threads=1");
     begin(device);
@@ -202,9 +197,8 @@ static int use_without_locks(struct hal_device *device, struct hal_buffer *buffe
     return 0;
 }
 
-static void a_forked_child_waits_for_no_lock(void **state)
+TEST(a_forked_child_waits_for_no_lock)
 {
-    (void)state;
     int status = -1;
     const struct hal_buffer_desc desc = {.bytes = 4};
     struct hal_mapping mapping;
@@ -236,15 +230,5 @@ static void a_forked_child_waits_for_no_lock(void **state)
     hal_device_release(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(exit_ends_a_capture, forget),
-        cmocka_unit_test_setup(later_captures_add_no_handler, forget),
-        cmocka_unit_test_setup(exit_with_work_in_flight_leaves_a_capture, forget),
-        cmocka_unit_test_setup(the_environment_starts_captures, forget),
-        cmocka_unit_test_setup(a_forked_child_leaves_the_capture_alone, forget),
-        cmocka_unit_test_setup(a_forked_child_waits_for_no_lock, forget),
-    };
-    return cmocka_run_group_tests(tests, load_fake, NULL);
-}
+TEST_FIXTURE(forget, NULL);
+TEST_SUITE_FIXTURE(load_fake, NULL);

@@ -54,9 +54,8 @@ static void write_sidecar(void)
     assert_int_equal(fclose(file), 0);
 }
 
-static void what_makes_sense_is_opened(void **state)
+TEST(what_makes_sense_is_opened)
 {
-    (void)state;
     struct trace_leftover leftover;
     uint8_t *records;
     prepare();
@@ -79,9 +78,8 @@ static void assert_refused(enum hal_status status, const char *text)
     prepare();
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
-    (void)state;
     static const char ring[] = "its ring 0 makes no sense", head[] = "its header makes no sense";
     struct trace_ring_slot *slot = &header.slots[0];
     prepare();
@@ -126,9 +124,8 @@ static void what_makes_no_sense_is_refused(void **state)
 
 #ifdef __linux__
 /* A trace names what it likes: what is no file is not even opened. */
-static void what_is_no_file_is_not_opened(void **state)
+TEST(what_is_no_file_is_not_opened)
 {
-    (void)state;
     struct trace_leftover leftover;
     struct inotify_event event;
     char fifo[PATH_MAX];
@@ -144,9 +141,8 @@ static void what_is_no_file_is_not_opened(void **state)
 #endif
 
 /* The file has the beginning of a seal; what follows in the ring are zeros. */
-static void segments_of_no_bytes_do_not_hang(void **state)
+TEST(segments_of_no_bytes_do_not_hang)
 {
-    (void)state;
     static const struct trace_header of_trace = {
         .program = "x", .process_id = PROCESS, .start_ns = START_NS};
     char output[PATH_MAX];
@@ -201,9 +197,8 @@ static void write_trace(uint64_t process_id)
     trace_writer_discard(writer);
 }
 
-static void of_a_process_that_ended_is_due(void **state)
+TEST_WITH(of_a_process_that_ended_is_due, NULL, remove_trace)
 {
-    (void)state;
     prepare();
     write_trace(ended_process());
     assert_true(is_due());
@@ -220,25 +215,11 @@ static void of_a_process_that_ended_is_due(void **state)
 }
 
 /* Its capture may go on, although nobody has the lock. */
-static void of_a_process_that_runs_is_not_due(void **state)
+TEST_WITH(of_a_process_that_runs_is_not_due, NULL, remove_trace)
 {
-    (void)state;
     prepare();
     write_trace((uint64_t)getpid());
     assert_false(is_due());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_makes_sense_is_opened),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
-#ifdef __linux__
-        cmocka_unit_test(what_is_no_file_is_not_opened),
-#endif
-        cmocka_unit_test(segments_of_no_bytes_do_not_hang),
-        cmocka_unit_test_teardown(of_a_process_that_ended_is_due, remove_trace),
-        cmocka_unit_test_teardown(of_a_process_that_runs_is_not_due, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

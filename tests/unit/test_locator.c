@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/locator.h: the grammar of docs/locators.md, and nothing else. */
 #include "hal/base/locator.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void places_are_submissions_and_dispatches(void **state)
+TEST(places_are_submissions_and_dispatches)
 {
-    (void)state;
     static const struct {
         const char *text, *printed;
     } good[] = {{"#s0", "#s0"},
@@ -32,9 +24,8 @@ static void places_are_submissions_and_dispatches(void **state)
     }
 }
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",
                                       "s12",
                                       "#12",
@@ -64,9 +55,8 @@ static void other_texts_are_refused(void **state)
     }
 }
 
-static void ranges_have_one_or_two_ends(void **state)
+TEST(ranges_have_one_or_two_ends)
 {
-    (void)state;
     static const struct {
         const char *text, *first, *last; /* "": open */
         uint64_t submissions[2];
@@ -95,9 +85,8 @@ static void ranges_have_one_or_two_ends(void **state)
     }
 }
 
-static void other_ranges_are_refused(void **state)
+TEST(other_ranges_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {"",          "..",       ".",         "#s3.",
                                       "#s3...#s4", "#s5..#s3", "5-3",       "#s3.d2..#s3.d1",
                                       "#s3..x",    "#s3..#s",  "s1..s2",    "#s1..#s2x",
@@ -110,9 +99,8 @@ static void other_ranges_are_refused(void **state)
     }
 }
 
-static void lists_go_on_behind_commas(void **state)
+TEST(lists_go_on_behind_commas)
 {
-    (void)state;
     struct hal_locator_range range;
     const char *rest = "#s1..,..#s2,7";
     assert_int_equal(hal_locator_range_parse(rest, &range, &rest), HAL_OK);
@@ -124,16 +112,4 @@ static void lists_go_on_behind_commas(void **state)
     assert_string_equal(rest, "");
     assert_int_equal(hal_locator_range_parse("", &range, &rest), HAL_INVALID);
     assert_int_equal(hal_locator_range_parse("#s1;#s2", &range, &rest), HAL_INVALID);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_submissions_and_dispatches),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(ranges_have_one_or_two_ends),
-        cmocka_unit_test(other_ranges_are_refused),
-        cmocka_unit_test(lists_go_on_behind_commas),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

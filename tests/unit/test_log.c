@@ -2,18 +2,10 @@
 /* hal/base/log.c: levels, the sink, and what HAL_LOG may say. The level is read from the
  * environment once per process, so every case runs in a child. */
 #include "hal/base/log.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Logs one line at each level with HAL_LOG=`wanted`, and gives what arrived on standard error. */
 static void logged(const char *wanted, char *out, size_t bytes)
@@ -48,9 +40,8 @@ static void logged(const char *wanted, char *out, size_t bytes)
 #define ERRORS   "haltrace: error: line 0\n"
 #define WARNINGS ERRORS "haltrace: warn: line 1\n"
 
-static void a_level_includes_the_graver_ones(void **state)
+TEST(a_level_includes_the_graver_ones)
 {
-    (void)state;
     char text[1024];
     logged("error", text, sizeof text);
     assert_string_equal(text, ERRORS);
@@ -60,9 +51,8 @@ static void a_level_includes_the_graver_ones(void **state)
     assert_string_equal(text, WARNINGS "haltrace: info: line 2\nhaltrace: debug: line 3\n");
 }
 
-static void unset_and_empty_mean_warnings(void **state)
+TEST(unset_and_empty_mean_warnings)
 {
-    (void)state;
     char text[1024];
     logged(NULL, text, sizeof text);
     assert_string_equal(text, WARNINGS);
@@ -70,21 +60,10 @@ static void unset_and_empty_mean_warnings(void **state)
     assert_string_equal(text, WARNINGS);
 }
 
-static void an_unknown_level_is_told_with_the_choices(void **state)
+TEST(an_unknown_level_is_told_with_the_choices)
 {
-    (void)state;
     char text[1024];
     logged("loud", text, sizeof text);
     assert_string_equal(text, "haltrace: warn: HAL_LOG='loud' is none of error, warn, info, "
                               "debug: using warn\n" WARNINGS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_level_includes_the_graver_ones),
-        cmocka_unit_test(unset_and_empty_mean_warnings),
-        cmocka_unit_test(an_unknown_level_is_told_with_the_choices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

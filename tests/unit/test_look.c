@@ -8,12 +8,7 @@
 #include "replay/search/measure.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { OUT = 10, OLDER, YOUNGER, FLOATS, HALVES, LARGE, KERNEL = 20, DONE = 30, COMMANDS = 100 };
 enum { COUNT = 16, MIB = 1 << 20, LARGE_BYTES = 2 * MIB + 6 };
@@ -180,9 +175,8 @@ static size_t read_dump(const struct fixture *f, char *out, size_t bytes)
 
 /* ---- Looking ---- */
 
-static void a_range_compares_nothing_else(void **state)
+TEST_ON(a_range_compares_nothing_else, struct fixture *f)
 {
-    struct fixture *f = *state;
     need_compiler();
     struct replay_look_result result = look(f, (struct replay_look){0});
     assert_int_equal(result.report.compared_reads, 3);
@@ -242,9 +236,8 @@ static void build_late(struct fixture *f, const char *path, bool by_the_last)
         fail_msg("%s", hal_message());
 }
 
-static void a_range_has_what_runs_late(void **state)
+TEST_ON(a_range_has_what_runs_late, struct fixture *f)
 {
-    struct fixture *f = *state;
     char path[PATH_MAX];
     struct replay_plan *const before = f->plan;
     test_folder_file(&f->folder, "late.pb.zst", path);
@@ -280,9 +273,8 @@ static void a_range_has_what_runs_late(void **state)
     f->plan = before;
 }
 
-static void buffers_are_written_out_at_a_place(void **state)
+TEST_ON(buffers_are_written_out_at_a_place, struct fixture *f)
 {
-    struct fixture *f = *state;
     char text[4096];
     int32_t values[COUNT];
     need_compiler();
@@ -324,9 +316,8 @@ static size_t dump_of(struct fixture *f, const char *buffer, enum replay_dump_fo
     return read_dump(f, out, bytes);
 }
 
-static void numpy_has_types_for_floats(void **state)
+TEST_ON(numpy_has_types_for_floats, struct fixture *f)
 {
-    struct fixture *f = *state;
     char bytes[512];
     need_compiler();
     assert_int_equal(dump_of(f, "floats", REPLAY_DUMP_NPY, bytes, sizeof bytes), 128 + 12);
@@ -344,9 +335,8 @@ static void numpy_has_types_for_floats(void **state)
 
 /* More than is written at once, and no whole number of elements: those of f32 end 2 bytes before
  * it. */
-static void large_buffers_are_written_out_whole(void **state)
+TEST_ON(large_buffers_are_written_out_whole, struct fixture *f)
 {
-    struct fixture *f = *state;
     const size_t room = 16 * MIB;
     char *bytes = malloc(room);
     assert_non_null(bytes);
@@ -367,9 +357,8 @@ static void large_buffers_are_written_out_whole(void **state)
 }
 
 /* Which one is meant, nobody knows: they are listed; a number says it. */
-static void of_several_buffers_none_is_taken(void **state)
+TEST_ON(of_several_buffers_none_is_taken, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_look_result result;
     const struct replay_options options = {0};
     char bytes[64];
@@ -400,9 +389,8 @@ static void of_several_buffers_none_is_taken(void **state)
     assert_string_equal(bytes, "the old");
 }
 
-static void what_is_not_there_is_named(void **state)
+TEST_ON(what_is_not_there_is_named, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_look_result result;
     const struct replay_options options = {0};
     need_compiler();
@@ -417,9 +405,8 @@ static void what_is_not_there_is_named(void **state)
 }
 
 /* A dispatch that changes what it reads finds the same each time. */
-static void a_loop_leaves_no_trace(void **state)
+TEST_ON(a_loop_leaves_no_trace, struct fixture *f)
 {
-    struct fixture *f = *state;
     int32_t values[COUNT];
     char bytes[256];
     need_compiler();
@@ -442,9 +429,8 @@ static void a_loop_leaves_no_trace(void **state)
 
 /* ---- Measuring ---- */
 
-static void scopes_hold_what_happened_in_them(void **state)
+TEST_ON(scopes_hold_what_happened_in_them, struct fixture *f)
 {
-    struct fixture *f = *state;
     assert_int_equal(f->plan->scope_count, 3);
     const struct replay_scope *outer = &f->plan->scopes[0], *inner = &f->plan->scopes[1];
     assert_true(outer->has_ops && inner->has_ops);
@@ -463,9 +449,8 @@ static struct replay_player *create(struct fixture *f, const struct replay_optio
     return player;
 }
 
-static void benchmarks_tell_scopes_apart(void **state)
+TEST_ON(benchmarks_tell_scopes_apart, struct fixture *f)
 {
-    struct fixture *f = *state;
     static struct replay_benchmark_result result;
     need_compiler();
     struct replay_player *player = create(f, &(struct replay_options){0});
@@ -491,7 +476,7 @@ static void benchmarks_tell_scopes_apart(void **state)
 }
 
 /* Whatever they took: an interval that is always tight enough, one that never is, and no time. */
-static void benchmarks_end_when_they_know_enough(void **state)
+TEST_ON(benchmarks_end_when_they_know_enough, struct fixture *f)
 {
     static const struct {
         double tightness;
@@ -499,7 +484,6 @@ static void benchmarks_end_when_they_know_enough(void **state)
         uint64_t runs;
         bool tight;
     } known[] = {{1e9, INT64_MAX, 3, true}, {-1, INT64_MAX, 9, false}, {-1, 0, 3, false}};
-    struct fixture *f = *state;
     static struct replay_benchmark_result result;
     need_compiler();
     struct replay_player *player = create(f, &(struct replay_options){0});
@@ -519,9 +503,8 @@ static void benchmarks_end_when_they_know_enough(void **state)
     replay_player_destroy(player);
 }
 
-static void every_command_is_isolated(void **state)
+TEST_ON(every_command_is_isolated, struct fixture *f)
 {
-    struct fixture *f = *state;
     static struct replay_isolate_result result;
     const struct replay_options options = {0};
     need_compiler();
@@ -540,9 +523,8 @@ static void every_command_is_isolated(void **state)
     assert_int_equal(result.report.compared_reads, 3);
 }
 
-static void a_pace_keeps_distances(void **state)
+TEST_ON(a_pace_keeps_distances, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_report report;
     static const int64_t ms = 1000 * 1000;
     need_compiler();
@@ -556,22 +538,4 @@ static void a_pace_keeps_distances(void **state)
     replay_player_destroy(player);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_compares_nothing_else),
-        cmocka_unit_test(a_range_has_what_runs_late),
-        cmocka_unit_test(buffers_are_written_out_at_a_place),
-        cmocka_unit_test(numpy_has_types_for_floats),
-        cmocka_unit_test(large_buffers_are_written_out_whole),
-        cmocka_unit_test(of_several_buffers_none_is_taken),
-        cmocka_unit_test(what_is_not_there_is_named),
-        cmocka_unit_test(a_loop_leaves_no_trace),
-        cmocka_unit_test(scopes_hold_what_happened_in_them),
-        cmocka_unit_test(benchmarks_tell_scopes_apart),
-        cmocka_unit_test(benchmarks_end_when_they_know_enough),
-        cmocka_unit_test(every_command_is_isolated),
-        cmocka_unit_test(a_pace_keeps_distances),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

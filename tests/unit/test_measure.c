@@ -4,21 +4,14 @@
 #include "replay/cli/report_parts.h"
 #include "replay/player/player.h"
 #include "replay/search/measure.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static const int64_t ms = 1000 * 1000;
 
 /* ---- When calls come ---- */
 
-static void a_pace_divides_what_was_recorded(void **state)
+TEST(a_pace_divides_what_was_recorded)
 {
-    (void)state;
     const int64_t first = 4711 * ms, call = first + 60 * ms;
     assert_int_equal(replay_pace_ns(1, first, call, 0), 60 * ms);
     assert_int_equal(replay_pace_ns(2, first, call, 0), 30 * ms);
@@ -30,9 +23,8 @@ static void a_pace_divides_what_was_recorded(void **state)
 }
 
 /* One call in four or so comes a little later, one in sixteen much later, others at once. */
-static void moments_are_random(void **state)
+TEST(moments_are_random)
 {
-    (void)state;
     enum { CALLS = 16000 };
     uint64_t random = 4711;
     unsigned at_once = 0, little = 0, much = 0;
@@ -52,9 +44,8 @@ static void moments_are_random(void **state)
 
 /* ---- The whole ---- */
 
-static void a_scope_begins_where_the_call_before_it_ended(void **state)
+TEST(a_scope_begins_where_the_call_before_it_ended)
 {
-    (void)state;
     const int64_t op_ends_ns[] = {1010, 1030, 1070, 1150};
     const struct replay_scope all = {.has_ops = true, .first_op = 0, .last_op = 3};
     const struct replay_scope inner = {.has_ops = true, .first_op = 2, .last_op = 2};
@@ -72,9 +63,8 @@ static struct replay_benchmark usual(void)
     return benchmark;
 }
 
-static void a_benchmark_runs_ten_times_at_least(void **state)
+TEST(a_benchmark_runs_ten_times_at_least)
 {
-    (void)state;
     static const int64_t equal_ns[10] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
     const struct replay_benchmark benchmark = usual();
     struct replay_benchmark_result result = {0};
@@ -87,9 +77,8 @@ static void a_benchmark_runs_ten_times_at_least(void **state)
     assert_true(result.tight);
 }
 
-static void a_benchmark_knows_the_median_to_two_percent(void **state)
+TEST(a_benchmark_knows_the_median_to_two_percent)
 {
-    (void)state;
     static const int64_t within_ns[10] = {500, 991, 995, 1000, 1000, 1000, 1000, 1005, 1010, 9999};
     static const int64_t outside_ns[10] = {990, 9999, 1000, 1005, 1000, 1011, 500, 995, 1000, 1000};
     const struct replay_benchmark benchmark = usual();
@@ -108,9 +97,8 @@ static void a_benchmark_knows_the_median_to_two_percent(void **state)
     assert_false(replay_benchmark_suffices(&benchmark, longer_ns, 10, 0, &result));
 }
 
-static void a_benchmark_ends_when_its_time_is_over(void **state)
+TEST(a_benchmark_ends_when_its_time_is_over)
 {
-    (void)state;
     static const int64_t scattered_ns[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     const struct replay_benchmark benchmark = usual();
     struct replay_benchmark_result result = {.tight = true};
@@ -120,11 +108,10 @@ static void a_benchmark_ends_when_its_time_is_over(void **state)
 }
 
 /* There is room for the times of so many, and no more. */
-static void a_benchmark_has_a_most(void **state)
+TEST(a_benchmark_has_a_most)
 {
     enum { MOST = 10000 };
     static int64_t scattered_ns[MOST];
-    (void)state;
     for (int i = 0; i < MOST; i++)
         scattered_ns[i] = i % 2 ? 1000 : 2000;
     struct replay_benchmark benchmark = usual();
@@ -139,9 +126,8 @@ static void a_benchmark_has_a_most(void **state)
 
 /* ---- Each alone ---- */
 
-static void the_best_of_all_runs_counts(void **state)
+TEST(the_best_of_all_runs_counts)
 {
-    (void)state;
     int64_t best_ns[2] = {0};
     struct replay_timed_steps steps = {.best_ns = best_ns};
     static const int64_t runs_ns[3][2] = {{50, 20}, {40, 30}, {60, 10}};
@@ -174,9 +160,8 @@ static struct replay_isolate_result isolated(void)
     return result;
 }
 
-static void what_is_alone_is_set_against_its_submission(void **state)
+TEST(what_is_alone_is_set_against_its_submission)
 {
-    (void)state;
     const struct replay_isolate_result result = isolated();
     assert_int_equal(result.commands, 4);
     assert_int_equal(result.submissions, 2);
@@ -198,9 +183,8 @@ static void what_is_alone_is_set_against_its_submission(void **state)
     assert_int_equal(fill->one.median_ns, 2 * ms);
 }
 
-static void the_perturbation_is_told(void **state)
+TEST(the_perturbation_is_told)
 {
-    (void)state;
     const struct replay_isolate_result result = isolated();
     char text[2048] = "";
     FILE *file = fmemopen(text, sizeof text, "w");
@@ -216,21 +200,4 @@ static void the_perturbation_is_told(void **state)
         if (!strstr(text, parts[i]))
             fail_msg("'%s' is not in: %s", parts[i], text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pace_divides_what_was_recorded),
-        cmocka_unit_test(moments_are_random),
-        cmocka_unit_test(a_scope_begins_where_the_call_before_it_ended),
-        cmocka_unit_test(a_benchmark_runs_ten_times_at_least),
-        cmocka_unit_test(a_benchmark_knows_the_median_to_two_percent),
-        cmocka_unit_test(a_benchmark_ends_when_its_time_is_over),
-        cmocka_unit_test(a_benchmark_has_a_most),
-        cmocka_unit_test(the_best_of_all_runs_counts),
-        cmocka_unit_test(what_is_alone_is_set_against_its_submission),
-        cmocka_unit_test(the_perturbation_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

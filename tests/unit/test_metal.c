@@ -7,9 +7,8 @@
 
 /* ---- The module ----------------------------------------------------------------------------- */
 
-static void a_missing_module_is_named(void **state)
+TEST(a_missing_module_is_named)
 {
-    (void)state;
     struct hal_device *device;
     setenv("HAL_METAL_MODULE", "/nowhere/metal.so", 1);
     assert_fails(hal_device_open("metal", &device), HAL_NOT_FOUND, "/nowhere/metal.so");
@@ -21,9 +20,8 @@ static void a_missing_module_is_named(void **state)
 
 /* ---- URIs ----------------------------------------------------------------------------------- */
 
-static void devices_open_by_registry_id(void **state)
+TEST(devices_open_by_registry_id)
 {
-    (void)state;
     struct hal_device *device = fixture_device("metal"), *again;
     const struct hal_device_info *info = hal_device_get_info(device);
     uint64_t id;
@@ -44,9 +42,8 @@ static void devices_open_by_registry_id(void **state)
     hal_device_release(device);
 }
 
-static void wrong_uris_are_refused(void **state)
+TEST(wrong_uris_are_refused)
 {
-    (void)state;
     static const char *const no_ids[] = {"gpu", "0x", "0xg", "-1", "99999999999999999999999",
                                          "12 "};
     static const struct {
@@ -78,9 +75,8 @@ static int64_t used_bytes(struct hal_device *device)
     return bytes;
 }
 
-static void small_buffers_share_memory(void **state)
+TEST(small_buffers_share_memory)
 {
-    (void)state;
     enum { COUNT = 64, BYTES = 1000 };
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *buffers[COUNT];
@@ -97,9 +93,8 @@ static void small_buffers_share_memory(void **state)
 }
 
 /* More than one heap holds; what they leave empty goes back to Metal. */
-static void empty_heaps_are_given_back(void **state)
+TEST(empty_heaps_are_given_back)
 {
-    (void)state;
     enum { COUNT = 200, BYTES = 100 << 10 };
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *buffers[COUNT];
@@ -115,9 +110,8 @@ static void empty_heaps_are_given_back(void **state)
     hal_device_release(device);
 }
 
-static void large_buffers_have_their_own(void **state)
+TEST(large_buffers_have_their_own)
 {
-    (void)state;
     enum { BYTES = 3 << 20 };
     struct hal_device *device = fixture_device("metal");
     int64_t limit;
@@ -134,9 +128,8 @@ static void large_buffers_have_their_own(void **state)
 /* ---- Bindings ------------------------------------------------------------------------------- */
 
 /* Of version 3.1 of the language, as on the CPU. */
-static void kernels_may_use_bfloat(void **state)
+TEST(kernels_may_use_bfloat)
 {
-    (void)state;
     struct hal_device *device = fixture_device("metal");
     hal_executable_release(fixture_executable(
         device, "kernel void f(device bfloat *x [[buffer(0)]]) { x[0] = bfloat(1.5f); }\n"));
@@ -188,9 +181,8 @@ static void round_on(const char *uri, float out[4])
     hal_device_release(device);
 }
 
-static void kernels_round_as_the_device_is_told(void **state)
+TEST(kernels_round_as_the_device_is_told)
 {
-    (void)state;
     static const char *const safe[] = {"metal", "metal?math=safe"};
     float out[4];
     for (size_t i = 0; i < sizeof safe / sizeof *safe; i++) {
@@ -217,9 +209,8 @@ static enum hal_status try_library(struct hal_device *device, const void *data, 
 }
 
 /* The emulation's libraries are source; Apple's hold code that it cannot run. */
-static void libraries_are_executables(void **state)
+TEST(libraries_are_executables)
 {
-    (void)state;
     static const char library[] =
         "hostmetallib\nkernel void f(device uint *x [[buffer(0)]]) { x[0] = 42; }\n";
     uint32_t value = 0;
@@ -266,9 +257,8 @@ static enum hal_status try_constant(struct hal_device *device, const struct hal_
 }
 
 /* Metal's own rule: what a kernel does not ask for has a value. */
-static void constants_that_kernels_need_have_values(void **state)
+TEST(constants_that_kernels_need_have_values)
 {
-    (void)state;
     static const struct hal_constant needed = {0, HAL_CONSTANT_UINT32, 5},
                                      optional = {1, HAL_CONSTANT_UINT32, 6};
     uint32_t value = 0;
@@ -285,9 +275,8 @@ static void constants_that_kernels_need_have_values(void **state)
     hal_device_release(device);
 }
 
-static void an_unaligned_binding_is_refused(void **state)
+TEST(an_unaligned_binding_is_refused)
 {
-    (void)state;
     static const char source[] = "kernel void f(device uint *words [[buffer(0)]],\n"
                                  "              device uchar *bytes [[buffer(1)]])\n"
                                  "{ words[0] = 1; bytes[0] = 2; }\n";
@@ -314,9 +303,8 @@ static void an_unaligned_binding_is_refused(void **state)
 /* ---- Failure -------------------------------------------------------------------------------- */
 
 /* A submission may wait for one semaphore several times, and it fails once. */
-static void a_failure_reaches_a_submission_once(void **state)
+TEST(a_failure_reaches_a_submission_once)
 {
-    (void)state;
     enum { WAITS = 5 };
     struct hal_device *device = fixture_device("metal");
     struct hal_semaphore *never = fixture_semaphore(device, "never", 0);
@@ -334,23 +322,4 @@ static void a_failure_reaches_a_submission_once(void **state)
     hal_semaphore_release(done);
     hal_semaphore_release(never);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_module_is_named),
-        cmocka_unit_test(devices_open_by_registry_id),
-        cmocka_unit_test(wrong_uris_are_refused),
-        cmocka_unit_test(small_buffers_share_memory),
-        cmocka_unit_test(empty_heaps_are_given_back),
-        cmocka_unit_test(large_buffers_have_their_own),
-        cmocka_unit_test(kernels_may_use_bfloat),
-        cmocka_unit_test(kernels_round_as_the_device_is_told),
-        cmocka_unit_test(libraries_are_executables),
-        cmocka_unit_test(constants_that_kernels_need_have_values),
-        cmocka_unit_test(an_unaligned_binding_is_refused),
-        cmocka_unit_test(a_failure_reaches_a_submission_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,9 +143,8 @@ static void assert_mended(const char *directory)
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
-static void a_cut_archive_is_made_again(void **state)
+TEST(a_cut_archive_is_made_again)
 {
-    (void)state;
     char directory[PATH_MAX], path[PATH_MAX];
     make_archive("cut", directory, path);
     const size_t bytes = size_of(path), cuts[] = {0, 1, 20, bytes / 2, bytes - 1};
@@ -155,9 +154,8 @@ static void a_cut_archive_is_made_again(void **state)
     }
 }
 
-static void a_changed_archive_is_made_again(void **state)
+TEST(a_changed_archive_is_made_again)
 {
-    (void)state;
     char directory[PATH_MAX], path[PATH_MAX];
     make_archive("changed", directory, path);
     const size_t bytes = size_of(path), places[] = {0, 15, bytes / 3, bytes - 1};
@@ -174,9 +172,8 @@ static void a_changed_archive_is_made_again(void **state)
 }
 
 /* Not with the same name, and, brought under the other one's name, not by Metal. */
-static void another_systems_archive_is_not_used(void **state)
+TEST(another_systems_archive_is_not_used)
 {
-    (void)state;
     char directory[PATH_MAX], path[PATH_MAX], other[PATH_MAX], theirs[PATH_MAX];
     make_archive("system", directory, path);
     test_folder_file(&folder, "other-system", other);
@@ -190,9 +187,8 @@ static void another_systems_archive_is_not_used(void **state)
 }
 
 /* Whoever may write a file may put any code into it. */
-static void what_others_may_write_is_not_used(void **state)
+TEST(what_others_may_write_is_not_used)
 {
-    (void)state;
     static const mode_t modes[] = {0620, 0602, 0666};
     char directory[PATH_MAX], path[PATH_MAX], elsewhere[PATH_MAX];
     make_archive("others", directory, path);
@@ -207,9 +203,8 @@ static void what_others_may_write_is_not_used(void **state)
 }
 
 /* A folder stands where the file belongs: it cannot be kept. */
-static void what_cannot_be_kept_works(void **state)
+TEST(what_cannot_be_kept_works)
 {
-    (void)state;
     char directory[PATH_MAX], path[PATH_MAX];
     make_archive("blocked", directory, path);
     assert_int_equal(unlink(path), 0);
@@ -220,9 +215,8 @@ static void what_cannot_be_kept_works(void **state)
     assert_mended(directory);
 }
 
-static void the_directory_may_go(void **state)
+TEST(the_directory_may_go)
 {
-    (void)state;
     char directory[PATH_MAX];
     test_folder_file(&folder, "gone", directory);
     assert_int_equal(finish(start("dirty", directory, "remove")), MADE);
@@ -230,9 +224,8 @@ static void the_directory_may_go(void **state)
 }
 
 /* Metal refuses now and then: to open, to add, to write. */
-static void metal_may_refuse(void **state)
+TEST(metal_may_refuse)
 {
-    (void)state;
     char directory[PATH_MAX], path[PATH_MAX], modes[64];
     for (unsigned n = 1; n <= 6; n++) {
         snprintf(modes, sizeof modes, "fail-archives=%u", n);
@@ -246,9 +239,8 @@ static void metal_may_refuse(void **state)
     }
 }
 
-static void several_processes_share_one(void **state)
+TEST(several_processes_share_one)
 {
-    (void)state;
     enum { PROCESSES = 4 };
     char directory[PATH_MAX], path[PATH_MAX];
     pid_t children[PROCESSES];
@@ -276,19 +268,11 @@ static int remove_folder(void **state)
     return 0;
 }
 
+TEST_SUITE_FIXTURE(make_folder, remove_folder);
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_archive_is_made_again),
-        cmocka_unit_test(a_changed_archive_is_made_again),
-        cmocka_unit_test(another_systems_archive_is_not_used),
-        cmocka_unit_test(what_others_may_write_is_not_used),
-        cmocka_unit_test(what_cannot_be_kept_works),
-        cmocka_unit_test(the_directory_may_go),
-        cmocka_unit_test(metal_may_refuse),
-        cmocka_unit_test(several_processes_share_one),
-    };
     if (argc == 3)
         return prepare(argv[1], argv[2]);
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run();
 }

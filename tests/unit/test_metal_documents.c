@@ -9,9 +9,8 @@
 static struct test_folder folder;
 
 /* Which of its two variables a Metal reads depends on its version: the message names both. */
-static void documents_need_metals_permission(void **state)
+TEST(documents_need_metals_permission)
 {
-    (void)state;
     static const char *const variables[] = {"MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"};
     char file[PATH_MAX];
     struct hal_device *device = fixture_device("metal");
@@ -54,9 +53,8 @@ static void keeps_old_documents(struct hal_device *device, const char *file)
     setenv("METAL_CAPTURE_ENABLED", "1", 1);
 }
 
-static void metal_writes_documents(void **state)
+TEST(metal_writes_documents)
 {
-    (void)state;
     char file[PATH_MAX];
     struct stat status;
     struct hal_device *device = fixture_device("metal"), *other = fixture_device("metal");
@@ -129,9 +127,8 @@ static void run_captured(const char *uri, const char *file)
 }
 
 /* Three dispatches without a barrier share an encoder, or each has one. */
-static void isolated_dispatches_have_their_own_encoders(void **state)
+TEST(isolated_dispatches_have_their_own_encoders)
 {
-    (void)state;
     char file[PATH_MAX];
     run_captured("metal", test_folder_file(&folder, "shared.gputrace", file));
     assert_int_equal(count_encoders(file, 3), 1);
@@ -230,9 +227,8 @@ static void check_document(const char *file)
     assert_int_equal(labelled, 1);
 }
 
-static void debug_groups_span_encoders(void **state)
+TEST(debug_groups_span_encoders)
 {
-    (void)state;
     char file[PATH_MAX];
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *buffer = fixture_buffer(device, "grouped bytes", GROUPED_BYTES);
@@ -267,13 +263,4 @@ static int remove_folder(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_need_metals_permission),
-        cmocka_unit_test(metal_writes_documents),
-        cmocka_unit_test(isolated_dispatches_have_their_own_encoders),
-        cmocka_unit_test(debug_groups_span_encoders),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

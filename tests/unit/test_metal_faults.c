@@ -87,9 +87,8 @@ static bool try_buffer(struct hal_device *device, uint32_t memory, struct hal_bu
     return false;
 }
 
-static void failures_are_told(void **state)
+TEST(failures_are_told)
 {
-    (void)state;
     struct counts counts = {0};
     struct hal_device *device = fixture_device("metal?queues=2");
     for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -161,9 +160,8 @@ static void check_chain(struct hal_buffer *words, struct hal_semaphore *const li
     print_message("%zu of %zu links\n", broken, given);
 }
 
-static void a_chain_breaks_at_one_place(void **state)
+TEST(a_chain_breaks_at_one_place)
 {
-    (void)state;
     static const uint32_t first = VALUE;
     struct hal_device *device = fixture_device("metal?queues=2");
     struct hal_semaphore *links[LINKS];
@@ -187,13 +185,4 @@ static void a_chain_breaks_at_one_place(void **state)
     for (size_t i = 0; i < LINKS; i++)
         hal_semaphore_release(links[i]);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failures_are_told),
-        cmocka_unit_test(a_chain_breaks_at_one_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

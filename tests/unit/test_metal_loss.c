@@ -84,25 +84,6 @@ static uint8_t fill_until_failure(struct hal_device *device, struct hal_buffer *
     return 0;
 }
 
-static void a_code_is_a_status(void **state)
-{
-    (void)state;
-    const enum hal_status wanted = wanted_status();
-    struct hal_device *device = open_nth(0, "");
-    struct hal_buffer *buffer = fixture_buffer(device, "filled", BYTES);
-    struct hal_semaphore *after = fixture_semaphore(device, "after", 0);
-    fill_until_failure(device, buffer, wanted);
-    if (wanted != HAL_DEVICE_LOST) { /* it goes on */
-        assert_ok(hal_device_wait_idle(device, patience_ns));
-        assert_ok(submit_fill(device, buffer, 77, after));
-        assert_ok(hal_semaphore_wait(after, 1, patience_ns));
-        assert_ok(hal_device_wait_idle(device, patience_ns));
-    }
-    hal_semaphore_release(after);
-    hal_buffer_release(buffer);
-    hal_device_release(device);
-}
-
 /* ---- Loss ----------------------------------------------------------------------------------- */
 
 static void assert_lost(enum hal_status status)
@@ -179,9 +160,9 @@ static struct hal_buffer *local_buffer(struct hal_device *device)
     return buffer;
 }
 
-static void a_lost_device_stays_lost(void **state)
+/* The first case: it counts on the first fills. */
+TEST(a_lost_device_stays_lost)
 {
-    (void)state;
     if (wanted_status() != HAL_DEVICE_LOST)
         return; /* a_code_is_a_status has seen that the device goes on */
     uint8_t zeros[BYTES] = {0};
@@ -219,9 +200,26 @@ static void check_idle(struct hal_device *device)
         assert_ok(status);
 }
 
-static void work_without_semaphores_is_lost(void **state)
+TEST(a_code_is_a_status)
 {
-    (void)state;
+    const enum hal_status wanted = wanted_status();
+    struct hal_device *device = open_nth(0, "");
+    struct hal_buffer *buffer = fixture_buffer(device, "filled", BYTES);
+    struct hal_semaphore *after = fixture_semaphore(device, "after", 0);
+    fill_until_failure(device, buffer, wanted);
+    if (wanted != HAL_DEVICE_LOST) { /* it goes on */
+        assert_ok(hal_device_wait_idle(device, patience_ns));
+        assert_ok(submit_fill(device, buffer, 77, after));
+        assert_ok(hal_semaphore_wait(after, 1, patience_ns));
+        assert_ok(hal_device_wait_idle(device, patience_ns));
+    }
+    hal_semaphore_release(after);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+
+TEST(work_without_semaphores_is_lost)
+{
     struct hal_device *device = open_nth(3, "?queues=2");
     struct hal_buffer *buffer = fixture_buffer(device, "filled", BYTES);
     for (size_t i = 0; i < 30; i++) {
@@ -234,9 +232,8 @@ static void work_without_semaphores_is_lost(void **state)
     hal_device_release(device);
 }
 
-static void signals_without_work_are_lost(void **state)
+TEST(signals_without_work_are_lost)
 {
-    (void)state;
     struct hal_device *device = open_nth(4, "?queues=2");
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
     for (uint64_t i = 1; i < 30; i++) {
@@ -279,9 +276,8 @@ static struct hal_device *open_filled(struct hal_buffer **out_buffer)
 
 /* No work is told of it: who reads managed memory is, and nothing begins after that. Parts, for of
  * these each is read anew. */
-static void a_read_shows_a_loss(void **state)
+TEST(a_read_shows_a_loss)
 {
-    (void)state;
     if (wanted_status() != HAL_DEVICE_LOST || !strstr(getenv("HOST_METAL"), "managed"))
         return;
     uint8_t bytes[8];
@@ -339,9 +335,8 @@ static void check_links(const struct submitter *submitter)
         assert_lost(hal_semaphore_wait(submitter->links[i], 1, patience_ns));
 }
 
-static void all_threads_learn_of_a_loss(void **state)
+TEST(all_threads_learn_of_a_loss)
 {
-    (void)state;
     if (wanted_status() != HAL_DEVICE_LOST)
         return;
     struct submitter submitters[THREADS];
@@ -366,17 +361,4 @@ static void all_threads_learn_of_a_loss(void **state)
     for (size_t i = 0; i < THREADS; i++)
         hal_buffer_release(submitters[i].buffer);
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_device_stays_lost), /* the first: it counts on the first fills */
-        cmocka_unit_test(a_code_is_a_status),
-        cmocka_unit_test(work_without_semaphores_is_lost),
-        cmocka_unit_test(signals_without_work_are_lost),
-        cmocka_unit_test(a_read_shows_a_loss),
-        cmocka_unit_test(all_threads_learn_of_a_loss),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

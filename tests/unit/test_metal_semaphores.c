@@ -36,9 +36,8 @@ static struct hal_command_buffer *fill(struct hal_device *device, struct hal_buf
 }
 
 /* The host waits for the device after each submission: nothing behind it drives it on. */
-static void the_host_waits(void **state)
+TEST(the_host_waits)
 {
-    (void)state;
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *words = fixture_buffer(device, "words", 64);
     unsigned good = 0;
@@ -60,9 +59,8 @@ static void the_host_waits(void **state)
 }
 
 /* Host and device take turns on one timeline. */
-static void both_take_turns(void **state)
+TEST(both_take_turns)
 {
-    (void)state;
     struct hal_device *device = fixture_device("metal?queues=2");
     struct hal_semaphore *turns = fixture_semaphore(device, "turns", 0);
     bool good = true;
@@ -93,9 +91,8 @@ static void *wait_for(void *argument)
 }
 
 /* Several threads wait for values of work that stands in line behind the host. */
-static void threads_wait(void **state)
+TEST(threads_wait)
 {
-    (void)state;
     struct hal_device *device = fixture_device("metal?queues=3");
     struct hal_semaphore *go = fixture_semaphore(device, "go", 0);
     struct waiter waiters[THREADS];
@@ -126,9 +123,8 @@ static void threads_wait(void **state)
 
 /* What is handed in to one queue ends in that order, whoever tells of the ends: else values that
  * only rise would fall. Most of it is empty, and then quick. */
-static void a_queue_ends_in_order(void **state)
+TEST(a_queue_ends_in_order)
 {
-    (void)state;
     enum { SUBMISSIONS = 400 };
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *words = fixture_buffer(device, "words", 64);
@@ -147,9 +143,8 @@ static void a_queue_ends_in_order(void **state)
 }
 
 /* The road that comes second finds neither submission nor device. */
-static void devices_go_at_once(void **state)
+TEST(devices_go_at_once)
 {
-    (void)state;
     for (unsigned i = 0; i < DEVICES; i++) {
         struct hal_device *device = fixture_device("metal");
         struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
@@ -159,14 +154,4 @@ static void devices_go_at_once(void **state)
         hal_semaphore_release(done);
         hal_device_release(device);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_host_waits),     cmocka_unit_test(both_take_turns),
-        cmocka_unit_test(threads_wait),       cmocka_unit_test(a_queue_ends_in_order),
-        cmocka_unit_test(devices_go_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,9 +197,8 @@ static void run_and_check(const struct work *work, size_t first, size_t second)
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
 
-static void each_dispatch_has_its_time(void **state)
+TEST(each_dispatch_has_its_time)
 {
-    (void)state;
     static const char *const uris[] = {"metal", "metal?isolate=1", "metal?queues=2"};
     for (size_t i = 0; i < sizeof uris / sizeof uris[0]; i++) {
         struct work work;
@@ -210,9 +209,8 @@ static void each_dispatch_has_its_time(void **state)
 }
 
 /* More than a sample buffer of Metal takes. */
-static void there_may_be_many(void **state)
+TEST(there_may_be_many)
 {
-    (void)state;
     struct work work;
     if (has_mode("slow") || has_mode("shuffle"))
         return; /* for half a minute, or with a choice among too many */
@@ -222,9 +220,8 @@ static void there_may_be_many(void **state)
 }
 
 /* Metal has 32 sample buffers: what is over gives its own back. */
-static void samples_are_given_back(void **state)
+TEST(samples_are_given_back)
 {
-    (void)state;
     enum { ROUNDS = 40 };
     struct work work;
     begin(&work, "metal", true);
@@ -233,9 +230,8 @@ static void samples_are_given_back(void **state)
     end(&work);
 }
 
-static void nobody_is_told_who_did_not_ask(void **state)
+TEST(nobody_is_told_who_did_not_ask)
 {
-    (void)state;
     const size_t counts[2] = {5, 5};
     struct work work;
     begin(&work, "metal", false);
@@ -257,13 +253,4 @@ static int load_fake(void **state)
     return fake ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_dispatch_has_its_time),
-        cmocka_unit_test(there_may_be_many),
-        cmocka_unit_test(samples_are_given_back),
-        cmocka_unit_test(nobody_is_told_who_did_not_ask),
-    };
-    return cmocka_run_group_tests(tests, load_fake, NULL);
-}
+TEST_SUITE_FIXTURE(load_fake, NULL);

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/model/model.c and what builds it: a trace of three submissions whose numbers were worked
  * out by hand, and traces that contradict themselves. Times are relative to the capture's start. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/model.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, SEMAPHORE = 1, KERNELS = 2, FIRST = 10, SECOND = 11, BUFFER = 20 };
 
@@ -139,9 +131,8 @@ static const struct view_lane *find_lane(const struct view_model *m, enum view_l
     return NULL;
 }
 
-static void numbers_are_those_worked_out_by_hand(void **state)
+TEST(numbers_are_those_worked_out_by_hand)
 {
-    (void)state;
     struct view_model *m = open_tiny();
     const struct view_summary *s = &m->summary;
     assert_int_equal(m->first_ns, 0);
@@ -164,9 +155,8 @@ static void numbers_are_those_worked_out_by_hand(void **state)
 }
 
 /* The file tells when dispatches ran, by their place in a command buffer. */
-static void dispatches_have_their_times(void **state)
+TEST(dispatches_have_their_times)
 {
-    (void)state;
     struct trace_builder b;
     const uint64_t commands[] = {FIRST, SECOND};
     const struct trace_entry_point kernels[2] = {{.group_size = {64, 1, 1}},
@@ -231,9 +221,8 @@ static void dispatches_have_their_times(void **state)
     view_model_close(m);
 }
 
-static void gaps_have_their_causes(void **state)
+TEST(gaps_have_their_causes)
 {
-    (void)state;
     struct view_model *m = open_tiny();
     assert_int_equal(m->gaps_count, 2);
     /* 2000 to 3200: nothing submitted until 3000, its semaphore until 3100, ready until 3200. */
@@ -263,9 +252,8 @@ static void gaps_have_their_causes(void **state)
     view_model_close(m);
 }
 
-static void lanes_hold_what_happened(void **state)
+TEST(lanes_hold_what_happened)
 {
-    (void)state;
     struct view_model *m = open_tiny();
     const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 0);
     assert_int_equal(queue->events.count, 2);
@@ -297,9 +285,8 @@ static void lanes_hold_what_happened(void **state)
     view_model_close(m);
 }
 
-static void work_is_followed_from_call_to_wait(void **state)
+TEST(work_is_followed_from_call_to_wait)
 {
-    (void)state;
     struct view_model *m = open_tiny();
     const uint32_t first = view_model_submission(m, 1), second = view_model_submission(m, 2);
     assert_int_equal(m->submissions[first].number, 1);
@@ -323,9 +310,8 @@ static void work_is_followed_from_call_to_wait(void **state)
     view_model_close(m);
 }
 
-static void scopes_of_one_kind_are_counted_together(void **state)
+TEST(scopes_of_one_kind_are_counted_together)
 {
-    (void)state;
     struct view_model *m = open_tiny();
     assert_int_equal(m->families_count, 1);
     assert_string_equal(m->families[0].name, "token #");
@@ -339,9 +325,8 @@ static void scopes_of_one_kind_are_counted_together(void **state)
 
 /* ---- Odd traces --------------------------------------------------------------------------- */
 
-static void a_trace_without_events_opens(void **state)
+TEST(a_trace_without_events_opens)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     struct view_model *m = close_and_open(&b);
@@ -351,9 +336,8 @@ static void a_trace_without_events_opens(void **state)
     view_model_close(m);
 }
 
-static void work_that_never_ends_is_not_invented(void **state)
+TEST(work_that_never_ends_is_not_invented)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_semaphore_value one = value(1);
     builder_open(&b, path, NULL);
@@ -377,9 +361,8 @@ static void work_that_never_ends_is_not_invented(void **state)
     view_model_close(m);
 }
 
-static void what_follows_the_last_work_is_no_gap(void **state)
+TEST(what_follows_the_last_work_is_no_gap)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     for (uint64_t i = 1; i <= 3; i++) {
@@ -396,9 +379,8 @@ static void what_follows_the_last_work_is_no_gap(void **state)
     view_model_close(m);
 }
 
-static void dispatches_are_counted_over_command_buffers(void **state)
+TEST(dispatches_are_counted_over_command_buffers)
 {
-    (void)state;
     struct trace_builder b;
     const uint64_t commands[] = {FIRST, SECOND};
     char label[64];
@@ -420,9 +402,8 @@ static void dispatches_are_counted_over_command_buffers(void **state)
     view_model_close(m);
 }
 
-static void a_wait_that_gave_up_saw_nothing(void **state)
+TEST(a_wait_that_gave_up_saw_nothing)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_semaphore_value one = value(1);
     builder_open(&b, path, NULL);
@@ -441,9 +422,8 @@ static void a_wait_that_gave_up_saw_nothing(void **state)
     view_model_close(m);
 }
 
-static void impossible_times_are_counted_and_not_drawn(void **state)
+TEST(impossible_times_are_counted_and_not_drawn)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     at(&b, 0, 100);
@@ -467,9 +447,8 @@ static void impossible_times_are_counted_and_not_drawn(void **state)
 }
 
 /* The reader says what the file is. */
-static void what_is_being_recorded_is_not_called_cut_off(void **state)
+TEST(what_is_being_recorded_is_not_called_cut_off)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     builder_buffer_create(&b, 1, "fine", 64);
@@ -487,9 +466,8 @@ static void what_is_being_recorded_is_not_called_cut_off(void **state)
     view_model_close(m);
 }
 
-static void records_may_name_what_was_never_created(void **state)
+TEST(records_may_name_what_was_never_created)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_semaphore_value unknown = {.semaphore = 77, .value = 3};
     const uint64_t commands = 88;
@@ -512,9 +490,8 @@ static void records_may_name_what_was_never_created(void **state)
     view_model_close(m);
 }
 
-static void pieces_of_a_transfer_are_one(void **state)
+TEST(pieces_of_a_transfer_are_one)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     at(&b, 0, 100);
@@ -531,9 +508,8 @@ static void pieces_of_a_transfer_are_one(void **state)
     view_model_close(m);
 }
 
-static void failures_show(void **state)
+TEST(failures_show)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_semaphore_value one = value(1);
     builder_open(&b, path, NULL);
@@ -560,9 +536,8 @@ static void failures_show(void **state)
 }
 
 /* What the two command buffers were made for. */
-static void recordings_are_described(void **state)
+TEST(recordings_are_described)
 {
-    (void)state;
     static const char *const wanted[2] = {"made for\tmany submissions, dispatches alone\n",
                                           "made for\tone submission, any commands\n"};
     struct view_model *m = open_tiny();
@@ -598,9 +573,8 @@ static uint64_t bytes_read(void)
 }
 
 /* However much the buffers hold, only what happened is read. */
-static void what_buffers_hold_is_not_read(void **state)
+TEST(what_buffers_hold_is_not_read)
 {
-    (void)state;
     enum { BYTES = 8 << 20 };
     struct trace_builder b;
     struct trace_header header = builder_default_header();
@@ -632,27 +606,4 @@ static void what_buffers_hold_is_not_read(void **state)
     view_model_close(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_those_worked_out_by_hand),
-        cmocka_unit_test(dispatches_have_their_times),
-        cmocka_unit_test(gaps_have_their_causes),
-        cmocka_unit_test(lanes_hold_what_happened),
-        cmocka_unit_test(work_is_followed_from_call_to_wait),
-        cmocka_unit_test(scopes_of_one_kind_are_counted_together),
-        cmocka_unit_test(a_trace_without_events_opens),
-        cmocka_unit_test(recordings_are_described),
-        cmocka_unit_test(work_that_never_ends_is_not_invented),
-        cmocka_unit_test(what_follows_the_last_work_is_no_gap),
-        cmocka_unit_test(dispatches_are_counted_over_command_buffers),
-        cmocka_unit_test(a_wait_that_gave_up_saw_nothing),
-        cmocka_unit_test(impossible_times_are_counted_and_not_drawn),
-        cmocka_unit_test(what_is_being_recorded_is_not_called_cut_off),
-        cmocka_unit_test(records_may_name_what_was_never_created),
-        cmocka_unit_test(pieces_of_a_transfer_are_one),
-        cmocka_unit_test(failures_show),
-        cmocka_unit_test(what_buffers_hold_is_not_read),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

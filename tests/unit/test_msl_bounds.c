@@ -2,16 +2,8 @@
 /* Accesses that leave a buffer or threadgroup memory: what is caught, what is said, and that
  * nothing is caught that is inside. Each kernel is given the index of the last element and of the
  * one behind it. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -117,9 +109,8 @@ static const struct {
      ELEMENTS - 1, ELEMENTS, "thread (31, 0, 0): reads 4 bytes at offset 400 of buffer 1"},
 };
 
-static void one_behind_is_caught(void **state)
+TEST(one_behind_is_caught)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture_kernel kernel = compile(cases[i].text);
         /* Twice: a worker goes on after a failure as if there had been none. */
@@ -138,9 +129,8 @@ static void one_behind_is_caught(void **state)
 }
 
 /* A constant structure that is longer than what is bound. */
-static void short_constants_are_caught(void **state)
+TEST(short_constants_are_caught)
 {
-    (void)state;
     struct fixture_kernel kernel =
         compile(HEAD "struct wide { float v[4]; int last; };\n"
                      "kernel void k(device int *o [[buffer(0)]], constant wide &w [[buffer(3)]],\n"
@@ -153,9 +143,8 @@ static void short_constants_are_caught(void **state)
 }
 
 /* Groups after the one that failed do not run, those before it have. */
-static void the_rest_does_not_run(void **state)
+TEST(the_rest_does_not_run)
 {
-    (void)state;
     struct fixture_kernel kernel = compile(KERNEL("o[i] = 7; if (i == 70) o[i] = a[at];"));
     assert_int_equal(run(&kernel, ELEMENTS), HAL_INVALID);
     for (size_t i = 0; i < THREADS * GROUPS; i++)
@@ -164,9 +153,8 @@ static void the_rest_does_not_run(void **state)
     fixture_release(&kernel);
 }
 
-static void lengths_may_be_unknown(void **state)
+TEST(lengths_may_be_unknown)
 {
-    (void)state;
     struct fixture_kernel kernel = compile(
         "kernel void k(device int *o [[buffer(0)]], uint i [[thread_position_in_grid]]) { o[i] = "
         "int(i); }");
@@ -178,9 +166,8 @@ static void lengths_may_be_unknown(void **state)
     fixture_release(&kernel);
 }
 
-static void checks_need_their_program(void **state)
+TEST(checks_need_their_program)
 {
-    (void)state;
     static const char text[] = "kernel void k(device int *o) { o[0] = 1; }";
     const struct msl_source source = {.text = text, .bytes = sizeof text - 1, .check_bounds = true};
     struct msl_library *library;
@@ -203,12 +190,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_behind_is_caught),      cmocka_unit_test(short_constants_are_caught),
-        cmocka_unit_test(the_rest_does_not_run),     cmocka_unit_test(lengths_may_be_unknown),
-        cmocka_unit_test(checks_need_their_program),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

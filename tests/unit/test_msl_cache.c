@@ -3,22 +3,15 @@
  * its runs stands in front of the real one. */
 #include "hal/base/log.h"
 #include "hal/compiler/msl/cache.h"
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SOURCE(value) "kernel void f(device int* o [[buffer(0)]]) { o[0] = " #value "; }\n"
 
@@ -95,9 +88,8 @@ static void change_byte(const char *path, long offset, int origin)
     assert_int_equal(fclose(file), 0);
 }
 
-static void second_time_is_a_hit(void **state)
+TEST(second_time_is_a_hit)
 {
-    (void)state;
     assert_int_equal(compile_and_run(SOURCE(11)), 11);
     assert_int_equal(compiler_runs(), 2); /* headers, compiler */
     assert_int_equal(compile_and_run(SOURCE(11)), 11);
@@ -109,9 +101,8 @@ static void second_time_is_a_hit(void **state)
     assert_int_equal(compiler_runs(), 5);
 }
 
-static void everything_that_matters_is_in_the_key(void **state)
+TEST(everything_that_matters_is_in_the_key)
 {
-    (void)state;
     static const char text[] = "constant int c [[function_constant(0)]];\n"
                                "kernel void f(device int* o [[buffer(0)]])\n"
                                "{ o[0] = c + sizeof(__FILE__); }\n";
@@ -156,9 +147,8 @@ static void put_splitter(const char *name, const char *answer)
 
 /* What it is made of counts, not where it lies and when it was written; of a program that does not
  * say what it is, its file counts. */
-static void splitters_are_known_by_what_they_are(void **state)
+TEST(splitters_are_known_by_what_they_are)
 {
-    (void)state;
     const struct {
         const char *name, *answer;
         bool compiles;
@@ -184,9 +174,8 @@ static void splitters_are_known_by_what_they_are(void **state)
 }
 #endif
 
-static void damaged_entries_are_rebuilt(void **state)
+TEST(damaged_entries_are_rebuilt)
 {
-    (void)state;
     static const struct {
         long offset;
         int origin;
@@ -221,9 +210,8 @@ static int clang(const char *arguments)
 /* What clang reads behind precompiled headers is never a block of theirs: this key's words are an
  * extension's block of 1,000 words (the number of such blocks, LLVM 16: 18), and inside it a block
  * longer than the file. */
-static void precompiled_headers_end_whatever_their_key(void **state)
+TEST(precompiled_headers_end_whatever_their_key)
 {
-    (void)state;
     char header[PATH_BYTES], built[PATH_BYTES], entry[PATH_BYTES], arguments[2 * PATH_BYTES + 64];
     const uint32_t words[8] = {1 | 18 << 2 | 3 << 10, 1000, 1 | 1 << 3 | 1 << 11, INT32_MAX};
     struct msl_key key;
@@ -240,9 +228,8 @@ static void precompiled_headers_end_whatever_their_key(void **state)
     assert_int_equal(clang(arguments), 0);
 }
 
-static void foreign_entries_are_rebuilt(void **state)
+TEST(foreign_entries_are_rebuilt)
 {
-    (void)state;
     char first[PATH_BYTES], second[PATH_BYTES], moved[PATH_BYTES];
     path_in(moved, "moved");
     compile_and_run(SOURCE(31));
@@ -265,9 +252,8 @@ static void foreign_entries_are_rebuilt(void **state)
     assert_int_equal(compiler_runs() - before, 1);
 }
 
-static void damaged_headers_are_repaired(void **state)
+TEST(damaged_headers_are_repaired)
 {
-    (void)state;
     char path[PATH_BYTES], header[2 * PATH_BYTES];
     compile_and_run(SOURCE(41));
     assert_true(find_entry(".pch", path));
@@ -291,9 +277,8 @@ static void damaged_headers_are_repaired(void **state)
 
 /* Somebody removes all of the cache before the compiler's given run: of its headers, its
  * preprocessor, its own. */
-static void an_emptied_cache_is_filled_again(void **state)
+TEST(an_emptied_cache_is_filled_again)
 {
-    (void)state;
     static const char source[] = "#define N 71\n" SOURCE(N);
     char runs[PATH_BYTES], cache[PATH_BYTES], before[3 * PATH_BYTES];
     path_in(runs, "runs");
@@ -311,9 +296,8 @@ static void an_emptied_cache_is_filled_again(void **state)
     }
 }
 
-static void failures_are_not_kept(void **state)
+TEST(failures_are_not_kept)
 {
-    (void)state;
     char path[PATH_BYTES];
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(fixture_status("kernel void f(device int* o) { o[0] = ; }\n"),
@@ -322,18 +306,16 @@ static void failures_are_not_kept(void **state)
 }
 
 /* Only where somebody emptied the cache it is tried again. */
-static void failures_are_not_repeated(void **state)
+TEST(failures_are_not_repeated)
 {
-    (void)state;
     put_compiler("[ \"$1\" = --version ] || exit 1");
     assert_int_equal(fixture_status(SOURCE(47)), HAL_FAILED);
     assert_int_equal(compiler_runs(), 1);
 }
 
 /* What a killed process left goes; what a living one may still use stays. */
-static void stale_files_are_removed(void **state)
+TEST(stale_files_are_removed)
 {
-    (void)state;
     char old[PATH_BYTES], fresh[PATH_BYTES], inner[2 * PATH_BYTES];
     compile_and_run(SOURCE(45));
     path_in(old, "cache/msl/tmp-oldone");
@@ -384,9 +366,8 @@ static void expect_child(pid_t child)
     assert_int_equal(WEXITSTATUS(state), 0);
 }
 
-static void two_processes_at_once(void **state)
+TEST(two_processes_at_once)
 {
-    (void)state;
     char path[PATH_BYTES];
     const pid_t first = start_child(SOURCE(51), 51), second = start_child(SOURCE(51), 51);
     expect_child(first);
@@ -409,9 +390,8 @@ static void *compile_in_thread(void *argument)
     return library;
 }
 
-static void several_threads_at_once(void **state)
+TEST(several_threads_at_once)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     char *const sources[THREADS] = {SOURCE(61), SOURCE(61), SOURCE(62), SOURCE(63)};
@@ -438,9 +418,8 @@ static size_t count_files(const char *folder)
 }
 
 /* No usable directory: kernels still run, from a private one that goes away with the process. */
-static void unusable_directory(void **state)
+TEST(unusable_directory)
 {
-    (void)state;
     char file[PATH_BYTES], temporary[PATH_BYTES];
     path_in(file, "clang");
     path_in(temporary, "temporary");
@@ -462,9 +441,8 @@ static void count_warning(void *user, enum hal_log_level level, const char *text
 }
 
 /* Whoever named the place is told, once; what is usual and not there is nobody's mistake. */
-static void a_named_directory_that_cannot_be_written_is_told_once(void **state)
+TEST(a_named_directory_that_cannot_be_written_is_told_once)
 {
-    (void)state;
     char file[PATH_BYTES], path[PATH_MAX];
     path_in(file, "clang");
     for (unsigned named = 0; named < 2; named++) {
@@ -490,9 +468,8 @@ static void a_named_directory_that_cannot_be_written_is_told_once(void **state)
     }
 }
 
-static void directories_by_environment(void **state)
+TEST(directories_by_environment)
 {
-    (void)state;
     char path[PATH_BYTES];
     unsetenv("HAL_CACHE_DIR");
     path_in(path, "xdg");
@@ -531,29 +508,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define IN_EMPTY_CACHE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_EMPTY_CACHE(second_time_is_a_hit),
-        IN_EMPTY_CACHE(everything_that_matters_is_in_the_key),
-#ifdef TEST_SPLITTER
-        IN_EMPTY_CACHE(splitters_are_known_by_what_they_are),
-#endif
-        IN_EMPTY_CACHE(damaged_entries_are_rebuilt),
-        IN_EMPTY_CACHE(precompiled_headers_end_whatever_their_key),
-        IN_EMPTY_CACHE(foreign_entries_are_rebuilt),
-        IN_EMPTY_CACHE(damaged_headers_are_repaired),
-        IN_EMPTY_CACHE(stale_files_are_removed),
-        IN_EMPTY_CACHE(an_emptied_cache_is_filled_again),
-        IN_EMPTY_CACHE(failures_are_not_kept),
-        IN_EMPTY_CACHE(failures_are_not_repeated),
-        IN_EMPTY_CACHE(two_processes_at_once),
-        IN_EMPTY_CACHE(several_threads_at_once),
-        IN_EMPTY_CACHE(unusable_directory),
-        IN_EMPTY_CACHE(a_named_directory_that_cannot_be_written_is_told_once),
-        IN_EMPTY_CACHE(directories_by_environment),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(set_up, tear_down);

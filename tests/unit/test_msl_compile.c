@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What msl_compile and msl_library_find say about sources and compilers that are wrong: the
  * status, the user's own file and line, and nothing of our own making. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -36,9 +29,8 @@ static void expect(enum hal_status status, const char *source, const char *messa
     expect_message(message);
 }
 
-static void syntax_and_names(void **state)
+TEST(syntax_and_names)
 {
-    (void)state;
     expect(HAL_INVALID, HEAD "kernel void f(device int* o [[buffer(0)]]) {\n  o[0] = ;\n}\n",
            "kernel.metal:4: error: expected expression");
     expect(HAL_INVALID, HEAD "kernel void f(device int* o) {\n\n  o[0] = nowhere; }\n",
@@ -55,9 +47,8 @@ static void syntax_and_names(void **state)
            "kernel.metal:4: error: 'double' is not a type of the language");
 }
 
-static void every_error_is_reported(void **state)
+TEST(every_error_is_reported)
 {
-    (void)state;
     assert_int_equal(
         fixture_status(HEAD "kernel void f(device int* o) {\n  o[0] = a;\n  o[1] = b;\n}\n"),
         HAL_INVALID);
@@ -67,9 +58,8 @@ static void every_error_is_reported(void **state)
 }
 
 /* Errors inside our headers, at the line that led there. */
-static void misused_library(void **state)
+TEST(misused_library)
 {
-    (void)state;
     expect(HAL_INVALID,
            HEAD "struct wide { float v[5]; };\n"
                 "kernel void f(device wide* o) {\n  o[0] = simd_shuffle(o[0], 1);\n}\n",
@@ -84,9 +74,8 @@ static void misused_library(void **state)
            "kernel.metal:4: error: no viable overloaded '='");
 }
 
-static void what_only_a_gpu_has(void **state)
+TEST(what_only_a_gpu_has)
 {
-    (void)state;
     static const struct {
         const char *source, *message;
     } cases[] = {
@@ -112,9 +101,8 @@ static void what_only_a_gpu_has(void **state)
         expect(HAL_UNSUPPORTED, cases[i].source, cases[i].message);
 }
 
-static void only_the_languages_headers(void **state)
+TEST(only_the_languages_headers)
 {
-    (void)state;
     assert_int_equal(fixture_status("#include <metal_math>\n#include <simd/simd.h>\n"
                                     "#include <metal_simdgroup_matrix>\n"
                                     "#if __has_include(\"/etc/passwd\")\n#error seen\n#endif\n"
@@ -143,9 +131,8 @@ static void only_the_languages_headers(void **state)
                      HAL_UNSUPPORTED);
 }
 
-static void endless_sources_end(void **state)
+TEST(endless_sources_end)
 {
-    (void)state;
     expect(HAL_INVALID,
            HEAD "template <int n> struct deep { static constexpr int v = deep<n + 1>::v; };\n"
                 "kernel void f(device int* o) { o[0] = deep<0>::v; }\n",
@@ -166,9 +153,8 @@ static void endless_sources_end(void **state)
     free(source);
 }
 
-static void names_and_lines_of_the_user(void **state)
+TEST(names_and_lines_of_the_user)
 {
-    (void)state;
     static const char text[] =
         "#line 40 \"original.metal\"\nkernel void f(device int* o) {\n oops; }\n";
     const struct msl_source first = {
@@ -181,9 +167,8 @@ static void names_and_lines_of_the_user(void **state)
     expect_message("original.metal:41: error: use of undeclared identifier 'oops'");
 }
 
-static void sources_that_are_none(void **state)
+TEST(sources_that_are_none)
 {
-    (void)state;
     struct msl_library *library;
     assert_int_equal(msl_compile(&(struct msl_source){.name = "e.metal", .text = ""}, &library),
                      HAL_INVALID);
@@ -224,9 +209,8 @@ static void sources_that_are_none(void **state)
 }
 
 /* Nothing is made up for other components, and nothing left out. */
-static void constants_that_are_vectors(void **state)
+TEST(constants_that_are_vectors)
 {
-    (void)state;
     static const char text[] = HEAD "constant uint2 pair [[function_constant(4)]];\n"
                                     "kernel void k(device uint *o) { o[0] = pair.x; }\n";
     static const struct msl_constant values[] = {
@@ -256,9 +240,8 @@ static void constants_that_are_vectors(void **state)
     assert_non_null(strstr(hal_message(), "function constant 'one' has another number"));
 }
 
-static void a_source_without_kernels(void **state)
+TEST(a_source_without_kernels)
 {
-    (void)state;
     static const char text[] = HEAD "int unused(int a) { return a; }\n";
     const struct msl_source source = {.text = text, .bytes = sizeof text - 1};
     struct msl_library *library;
@@ -271,9 +254,8 @@ static void a_source_without_kernels(void **state)
     msl_library_destroy(library);
 }
 
-static void unknown_kernels_and_too_much_group_memory(void **state)
+TEST(unknown_kernels_and_too_much_group_memory)
 {
-    (void)state;
     static const char text[] = HEAD
         "kernel void small(device int* o) { threadgroup int a[8192]; a[0] = 1; o[0] = a[0]; }\n"
         "kernel void large(device int* o) { threadgroup int a[8192], b; a[0] = b = 1; o[0] = b; "
@@ -291,9 +273,8 @@ static void unknown_kernels_and_too_much_group_memory(void **state)
     msl_library_destroy(library);
 }
 
-static void compilers_that_cannot_be_used(void **state)
+TEST(compilers_that_cannot_be_used)
 {
-    (void)state;
     static const char advice[] = "install clang 16 or later (Debian: apt-get install clang-16)";
     char version[64];
     assert_int_equal(msl_compiler_version(version, sizeof version), HAL_OK);
@@ -324,9 +305,8 @@ static void compilers_that_cannot_be_used(void **state)
 }
 
 /* All the failures above must not have left a file on its way. */
-static void nothing_is_left_behind(void **state)
+TEST(nothing_is_left_behind)
 {
-    (void)state;
     char path[256];
     snprintf(path, sizeof path, "%s/msl", fixture_directory());
     DIR *const directory = opendir(path);
@@ -383,9 +363,8 @@ static enum hal_status compile_listed(const char *name, size_t *out_count)
     return found;
 }
 
-static void only_what_is_listed_is_compiled(void **state)
+TEST(only_what_is_listed_is_compiled)
 {
-    (void)state;
     static const char *const names[] = {"one", "two", "many_uint", "many_half"};
     size_t count = 0;
     for (size_t i = 0; i < 4; i++) {
@@ -398,9 +377,8 @@ static void only_what_is_listed_is_compiled(void **state)
 }
 
 /* One that fails when it is started directly, and works for the compiler. */
-static void a_linker_that_cannot_is_no_harm(void **state)
+TEST(a_linker_that_cannot_is_no_harm)
 {
-    (void)state;
     char path[256], text[160];
     char *const kept = strdup(getenv("PATH"));
     snprintf(path, sizeof path, "%s/ld", fixture_directory());
@@ -434,9 +412,8 @@ static void a_linker_that_cannot_is_no_harm(void **state)
 }
 
 /* The compiler is found without PATH (HAL_MSL_CLANG), its linker is not. */
-static void no_linker(void **state)
+TEST(no_linker)
 {
-    (void)state;
     char *const kept = strdup(getenv("PATH")), text[128], folder[4096];
     snprintf(text, sizeof text, "kernel void k(device uint *x) { x[0] = 6; } // %d", (int)getpid());
     snprintf(folder, sizeof folder, "%s/nothing", fixture_directory());
@@ -477,9 +454,8 @@ static size_t wide_instructions(const char *expression)
     return pclose(lines) == 0 ? count : SIZE_MAX;
 }
 
-static void what_streams_has_narrow_vectors(void **state)
+TEST(what_streams_has_narrow_vectors)
 {
-    (void)state;
     const size_t computing = wide_instructions("((((v * w + 1) * v + w) * v + 1) * v + w) * v + 1");
     if (computing == 0 || computing == SIZE_MAX || !HAS_SPLITTER)
         skip(); /* this processor has none, the compiler uses none by itself, or who decides lacks
@@ -488,9 +464,8 @@ static void what_streams_has_narrow_vectors(void **state)
 }
 
 /* More than the caches hold, and no multiple of any number of lanes. */
-static void what_streams_far_is_right(void **state)
+TEST(what_streams_far_is_right)
 {
-    (void)state;
     enum { COUNT = 300 * 1001 };
     uint32_t *const a = calloc(COUNT, sizeof *a), *const b = calloc(COUNT + 1, sizeof *b);
     assert_true(a && b);
@@ -508,27 +483,4 @@ static void what_streams_far_is_right(void **state)
     free(b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_streams_has_narrow_vectors),
-        cmocka_unit_test(what_streams_far_is_right),
-        cmocka_unit_test(a_linker_that_cannot_is_no_harm),
-        cmocka_unit_test(only_what_is_listed_is_compiled),
-        cmocka_unit_test(syntax_and_names),
-        cmocka_unit_test(every_error_is_reported),
-        cmocka_unit_test(misused_library),
-        cmocka_unit_test(what_only_a_gpu_has),
-        cmocka_unit_test(only_the_languages_headers),
-        cmocka_unit_test(endless_sources_end),
-        cmocka_unit_test(names_and_lines_of_the_user),
-        cmocka_unit_test(sources_that_are_none),
-        cmocka_unit_test(constants_that_are_vectors),
-        cmocka_unit_test(a_source_without_kernels),
-        cmocka_unit_test(unknown_kernels_and_too_much_group_memory),
-        cmocka_unit_test(compilers_that_cannot_be_used),
-        cmocka_unit_test(nothing_is_left_behind),
-        cmocka_unit_test(no_linker),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

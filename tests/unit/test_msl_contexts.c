@@ -2,18 +2,10 @@
 /* Values that cross barriers in loops over threads (hal/compiler/msl/fission/contexts.c), and what
  * is done once for all threads (once.c): kernels in which a value that is kept in the wrong place,
  * or computed too early, shows. All must be split; what is expected is a model in C. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 enum { MAX_THREADS = 96 };
 
@@ -412,9 +404,8 @@ static void check(size_t k, uint32_t size, bool known, const char *road)
                      size, known ? ", known" : "", i, found.out[i], expected.out[i]);
 }
 
-static void values_are_those_of_their_thread_and_time(void **state)
+TEST(values_are_those_of_their_thread_and_time)
 {
-    (void)state;
     static const uint32_t sizes[] = {1, 40, 96};
     for (size_t k = 0; k < KERNELS; k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -439,10 +430,4 @@ static int tear_down(void **state)
     return munmap(nowhere, 4096);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_those_of_their_thread_and_time),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -4,16 +4,8 @@
  * statement, with a mask of those that are there. Threads that parted meet again where their ways
  * do: after the branch, at the next turn of the loop, after the loop. Lanes that are missing read
  * as zero. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum {
     VARIABLES = 4,
@@ -492,9 +484,8 @@ static void compare(const struct library *library, const char *level)
     unsetenv("HAL_MSL_OPTIMISE");
 }
 
-static void threads_that_parted_meet_again(void **state)
+TEST(threads_that_parted_meet_again)
 {
-    (void)state;
     const char *const rounds = getenv("HALTRACE_ROUNDS");
     for (long i = rounds ? atol(rounds) : 2; i > 0; i--) {
         struct library *const library = make_library();
@@ -521,12 +512,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+TEST_SUITE_FIXTURE(set_up, tear_down);
+
 int main(void)
 {
     unsetenv("HAL_MSL_ROAD");
     unsetenv("HAL_MSL_CC");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_that_parted_meet_again),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run();
 }

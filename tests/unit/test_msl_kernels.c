@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How kernels are found and what they are given: names, arguments, constants, positions. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 
-static void structs_and_argument_kinds(void **state)
+TEST(structs_and_argument_kinds)
 {
-    (void)state;
     struct params {
         uint32_t count;
         float scale;
@@ -42,9 +35,8 @@ static void structs_and_argument_kinds(void **state)
     fixture_release(&kernel);
 }
 
-static void host_name_templates(void **state)
+TEST(host_name_templates)
 {
-    (void)state;
     static const char source[] = HEAD
         "#define INSTANTIATE(type) \\\n"
         "  template [[host_name(\"fill_\" #type)]] [[kernel]] void fill<type, 3>(device type*, \\\n"
@@ -102,9 +94,8 @@ static const char namespaces[] = HEAD
     "extern \"C\" { kernel void c3(device int *o) { o[0] = 7; } }\n"
     "kernel void k(device int *o) { o[0] = 4; }\n";
 
-static void names_in_namespaces(void **state)
+TEST(names_in_namespaces)
 {
-    (void)state;
     static const struct {
         const char *wanted, *name;
         int result;
@@ -138,9 +129,8 @@ static void names_in_namespaces(void **state)
 
 /* A bare name that two namespaces have is neither's. */
 /* Of templates of one name, the one that the instantiation sees. */
-static void templates_in_namespaces(void **state)
+TEST(templates_in_namespaces)
 {
-    (void)state;
     static const char source[] =
         HEAD "template <typename T> kernel void f(device T *o) { o[0] = 1; }\n"
              "namespace a { template <typename T> kernel void f(device T *o) { o[0] = 2; }\n"
@@ -161,9 +151,8 @@ static void templates_in_namespaces(void **state)
     }
 }
 
-static void names_that_are_ambiguous(void **state)
+TEST(names_that_are_ambiguous)
 {
-    (void)state;
     static const char text[] = "namespace a { kernel void k(device int *o) { o[0] = 1; } }\n"
                                "namespace b { kernel void k(device int *o) { o[0] = 2; } }\n";
     const struct msl_group_size size = {"k", {1, 1, 1}};
@@ -183,9 +172,8 @@ static void names_that_are_ambiguous(void **state)
     assert_string_equal(hal_message(), "'two.metal': kernel 'k' could be 'a::k' or 'b::k'");
 }
 
-static void function_constants(void **state)
+TEST(function_constants)
 {
-    (void)state;
     static const char source[] = HEAD
         "constant int size [[function_constant(0)]];\n"
         "constant bool fast_way [[function_constant(1)]];\n"
@@ -224,9 +212,8 @@ static void function_constants(void **state)
     fixture_release(&kernel);
 }
 
-static void wide_attribute_types(void **state)
+TEST(wide_attribute_types)
 {
-    (void)state;
     uint32_t out[24] = {0};
     struct fixture_kernel kernel = fixture_compile(
         HEAD
@@ -247,15 +234,4 @@ static void wide_attribute_types(void **state)
                          i + 3200 + 20000 + 100000 * (i % 4) + 1000000 + 30000000 + 1000000000u);
     }
     fixture_release(&kernel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(structs_and_argument_kinds), cmocka_unit_test(host_name_templates),
-        cmocka_unit_test(names_in_namespaces),        cmocka_unit_test(templates_in_namespaces),
-        cmocka_unit_test(names_that_are_ambiguous),   cmocka_unit_test(function_constants),
-        cmocka_unit_test(wide_attribute_types),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

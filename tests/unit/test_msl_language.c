@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The language, feature by feature: what kernels write against values computed by hand or in
  * plain C. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD   "#include <metal_stdlib>\nusing namespace metal;\n"
 #define FLOATS HEAD "kernel void test(device float* o [[buffer(0)]]) {\n"
@@ -43,14 +38,13 @@ static void expect_ints(const char *source, const int32_t *expected, size_t coun
 
 #define EXPECT(kind, type, source, ...)                                                            \
     do {                                                                                           \
-        (void)state;                                                                               \
         static const type expected[] = {__VA_ARGS__};                                              \
         expect_##kind(source, expected, sizeof expected / sizeof *expected);                       \
     } while (0)
 #define EXPECT_FLOATS(source, ...) EXPECT(floats, float, source, __VA_ARGS__)
 #define EXPECT_INTS(source, ...)   EXPECT(ints, int32_t, source, __VA_ARGS__)
 
-static void swizzles_read(void **state)
+TEST(swizzles_read)
 {
     EXPECT_FLOATS(FLOATS
                   "float4 v(1, 2, 3, 4); float2 a = v.wy; float3 b = v.zzx; float4 c = v.abgr;\n"
@@ -60,7 +54,7 @@ static void swizzles_read(void **state)
                   4, 2, 3, 3, 1, 4, 3, 2, 1, 3, 3, 1);
 }
 
-static void swizzles_write(void **state)
+TEST(swizzles_write)
 {
     EXPECT_FLOATS(FLOATS
                   "float4 v(1, 2, 3, 4); v.xy = v.wz * 2.0; v.zw += float2(1, 2); v.x -= 1;\n"
@@ -71,7 +65,7 @@ static void swizzles_write(void **state)
                   7, 6, 4, 6, 30, 2, 1, 9, 9);
 }
 
-static void swizzles_in_templates(void **state)
+TEST(swizzles_in_templates)
 {
     EXPECT_FLOATS(
         HEAD "template <typename T, int N> T sum_of(vec<T, N> v) { return v.x + v.y; }\n"
@@ -82,7 +76,7 @@ static void swizzles_in_templates(void **state)
         4, 1, 5, 14, 19);
 }
 
-static void vector_constructors(void **state)
+TEST(vector_constructors)
 {
     EXPECT_FLOATS(FLOATS
                   "float2 a(1, 2); float3 b(a, 3); float4 c(0, b), d(a, a), e(5), f(a, 7, 8);\n"
@@ -93,7 +87,7 @@ static void vector_constructors(void **state)
                   3, 3, 2, 5, 2, 1, 2, 9, 1, 3, 4, 4, 3);
 }
 
-static void vector_operators(void **state)
+TEST(vector_operators)
 {
     EXPECT_INTS(INTS "int4 a(7, -8, 9, 10), b(2, 3, 4, 5); int4 c = a % b, d = (a << 1) ^ b;\n"
                      "o[0] = c.x; o[1] = c.y; o[2] = d.z; o[3] = (~a).x; o[4] = (-a).y;\n"
@@ -103,9 +97,8 @@ static void vector_operators(void **state)
                 1, -2, 18 ^ 4, -8, 8, 1, 0, 1, 0, 2, -8, 12, 33, 95, 1);
 }
 
-static void packed_vectors(void **state)
+TEST(packed_vectors)
 {
-    (void)state;
     float in[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     fixture_run_source(
         HEAD "kernel void test(device packed_float3* p [[buffer(0)]],\n"
@@ -119,7 +112,7 @@ static void packed_vectors(void **state)
     assert_memory_equal(in, expected, sizeof in);
 }
 
-static void sizes_and_alignments(void **state)
+TEST(sizes_and_alignments)
 {
     EXPECT_INTS(INTS
                 "o[0] = sizeof(float3); o[1] = alignof(float3); o[2] = sizeof(packed_float3);\n"
@@ -129,7 +122,7 @@ static void sizes_and_alignments(void **state)
                 16, 16, 12, 4, 4, 4, 4, 32, 48, 2, 8, 8);
 }
 
-static void half_rounds_each_operation(void **state)
+TEST(half_rounds_each_operation)
 {
     /* 2048 + 1 is a tie in half and goes to 2048; in float the sum would be 2050. */
     EXPECT_FLOATS(FLOATS "half a = 2048.0h, b = 1.0h; half c = a + b + b; o[0] = c;\n"
@@ -139,7 +132,7 @@ static void half_rounds_each_operation(void **state)
                   2048, 2048, 0x1.998p-4f, INFINITY, 1, -25, 2052, 0x1.6ap0f);
 }
 
-static void bfloat_rounds_to_nearest_even(void **state)
+TEST(bfloat_rounds_to_nearest_even)
 {
     EXPECT_FLOATS(FLOATS
                   "bfloat a = 256.0bf, b = bfloat(1.0f); o[0] = a + b; a += bfloat(3.0f);\n"
@@ -149,13 +142,13 @@ static void bfloat_rounds_to_nearest_even(void **state)
                   256, 260, 1, 0x1.04p0f, 2.25f, 6.25f, 6.25f, 0x3f80, -2.25f);
 }
 
-static void literals_are_single_precision(void **state)
+TEST(literals_are_single_precision)
 {
     EXPECT_FLOATS(FLOATS "o[0] = 0.1 + 0.2 - 0.3; o[1] = 1e-46; o[2] = 0x1p-3; o[3] = 1 / 3.0; }\n",
                   0.1f + 0.2f - 0.3f, 0, 0.125f, 1 / 3.0f);
 }
 
-static void constant_globals(void **state)
+TEST(constant_globals)
 {
     EXPECT_FLOATS(HEAD "constant float table[4] = {1, 2, 4, 8};\n"
                        "constant int2 pair = int2(3, 4); constant constexpr int n = 2;\n"
@@ -169,7 +162,7 @@ static void constant_globals(void **state)
                   8, 4, 4, 3, 5);
 }
 
-static void address_space_overloads(void **state)
+TEST(address_space_overloads)
 {
     EXPECT_FLOATS(
         HEAD
@@ -196,7 +189,7 @@ static void address_space_overloads(void **state)
         5, 5, 3, 1, 3, 15, 25);
 }
 
-static void scalar_math(void **state)
+TEST(scalar_math)
 {
     EXPECT_FLOATS(FLOATS
                   "o[0] = clamp(5.0f, 0.0f, 2.0f); o[1] = mix(1.0f, 3.0f, 0.25f);\n"
@@ -215,7 +208,7 @@ static void scalar_math(void **state)
                   4, 0.25f, 3, 3, 1, -1, -3, 2, 1.5f, 1, 1, 2, 1);
 }
 
-static void vector_math(void **state)
+TEST(vector_math)
 {
     EXPECT_FLOATS(FLOATS
                   "float3 a(1, 2, 2), b(3, 0, 4); float3 c = cross(a, b), n = normalize(b);\n"
@@ -228,7 +221,7 @@ static void vector_math(void **state)
                   11, 3, 8, 2, -6, 0.8f, 0, 1.5f, -2, 3, 1, 2, 0, 25, 1);
 }
 
-static void integer_functions(void **state)
+TEST(integer_functions)
 {
     EXPECT_INTS(INTS
                 "o[0] = popcount(0xf0f0u); o[1] = clz(1); o[2] = ctz(8u); o[3] = clz(ushort(1));\n"
@@ -243,7 +236,7 @@ static void integer_functions(void **state)
                 2147483647, 32, 17, 3, 32, -4);
 }
 
-static void packing(void **state)
+TEST(packing)
 {
     EXPECT_FLOATS(FLOATS
                   "float4 u = unpack_unorm4x8_to_float(0xff008033u);\n"
@@ -256,7 +249,7 @@ static void packing(void **state)
                   0.2f, 128 / 255.0f, 0, 1, 1, -1, 51, 129, 0x3f80, 0x1.921fb6p1f, 2);
 }
 
-static void matrices(void **state)
+TEST(matrices)
 {
     EXPECT_FLOATS(FLOATS
                   "float2x2 a(float2(1, 2), float2(3, 4)), b(2.0f); float2x2 c = a * b;\n"
@@ -269,7 +262,7 @@ static void matrices(void **state)
                   6, 4, 6, 3, 7, 3, -2, 5, 39, 3, 3, 3);
 }
 
-static void sixty_four_bits(void **state)
+TEST(sixty_four_bits)
 {
     EXPECT_INTS(INTS "long a = 1L << 40; ulong b = 0xffffffffffffffffUL; long2 v(a, -a);\n"
                      "o[0] = int(a >> 38); o[1] = int(b >> 60); o[2] = int((v.x + v.y * 2) / a);\n"
@@ -277,7 +270,7 @@ static void sixty_four_bits(void **state)
                 4, 15, -1, 15, 64, 23);
 }
 
-static void lambdas_and_control_flow(void **state)
+TEST(lambdas_and_control_flow)
 {
     EXPECT_INTS(
         HEAD "template <typename F> int apply(F f, int n) {\n"
@@ -294,30 +287,4 @@ static void lambdas_and_control_flow(void **state)
              "#pragma clang loop unroll(full)\n"
              "for (int i = 0; i < 4; i++) o[4] = i; }\n",
         24, 42, 10, 2, 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(swizzles_read),
-        cmocka_unit_test(swizzles_write),
-        cmocka_unit_test(swizzles_in_templates),
-        cmocka_unit_test(vector_constructors),
-        cmocka_unit_test(vector_operators),
-        cmocka_unit_test(packed_vectors),
-        cmocka_unit_test(sizes_and_alignments),
-        cmocka_unit_test(half_rounds_each_operation),
-        cmocka_unit_test(bfloat_rounds_to_nearest_even),
-        cmocka_unit_test(literals_are_single_precision),
-        cmocka_unit_test(constant_globals),
-        cmocka_unit_test(address_space_overloads),
-        cmocka_unit_test(scalar_math),
-        cmocka_unit_test(vector_math),
-        cmocka_unit_test(integer_functions),
-        cmocka_unit_test(packing),
-        cmocka_unit_test(matrices),
-        cmocka_unit_test(sixty_four_bits),
-        cmocka_unit_test(lambdas_and_control_flow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

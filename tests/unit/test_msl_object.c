@@ -3,19 +3,12 @@
  * kept nor loaded, whatever the source looks like; and what claims to be a compiled kernel is
  * believed nothing. */
 #include "hal/compiler/msl/object.h"
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <elf.h>
 #include <glob.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define KERNEL "kernel void k(device int *x [[buffer(0)]]) { x[0] = "
 
@@ -77,9 +70,8 @@ static struct object compile_good(void)
 
 /* ---- What sources become -------------------------------------------------------------------- */
 
-static void code_that_runs_at_load_time_is_refused(void **state)
+TEST(code_that_runs_at_load_time_is_refused)
 {
-    (void)state;
     static const char *const sources[] = {
         "static volatile int z; __attribute__((constructor)) static void f() { z = 1; }\n" KERNEL
         "z; }",
@@ -107,9 +99,8 @@ static void code_that_runs_at_load_time_is_refused(void **state)
     fixture_remove_directory();
 }
 
-static void other_code_is_not_reached_by_name(void **state)
+TEST(other_code_is_not_reached_by_name)
 {
-    (void)state;
     static const char *const sources[] = {
         "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n" KERNEL
         "f(\"/x\", 0); }",
@@ -126,9 +117,8 @@ static void other_code_is_not_reached_by_name(void **state)
     fixture_remove_directory();
 }
 
-static void assembly_is_refused_in_every_spelling(void **state)
+TEST(assembly_is_refused_in_every_spelling)
 {
-    (void)state;
     static const char *const sources[] = {
         KERNEL "1; asm(\"nop\"); }",
         KERNEL "1; asm volatile(\"nop\"); }",
@@ -288,9 +278,8 @@ static bool has_two_faces(struct object *object)
     return false;
 }
 
-static void nothing_is_believed(void **state)
+TEST(nothing_is_believed)
 {
-    (void)state;
     static change *const changes[] = {has_init,
                                       has_init_array,
                                       has_preinit_array,
@@ -329,9 +318,8 @@ static void nothing_is_believed(void **state)
 }
 
 /* Each in memory of its own, so that a sanitizer sees a step too far. */
-static void damage_is_no_harm(void **state)
+TEST(damage_is_no_harm)
 {
-    (void)state;
     enum { ROUNDS = 20000, MOST_CHANGES = 4 };
     struct object good = compile_good();
     size_t needed = 0; /* behind it are tables for linkers and debuggers */
@@ -365,16 +353,4 @@ static void damage_is_no_harm(void **state)
     assert_int_equal(msl_object_check(copy, good.length, "it"), HAL_OK);
     free(copy);
     free(good.bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_that_runs_at_load_time_is_refused),
-        cmocka_unit_test(other_code_is_not_reached_by_name),
-        cmocka_unit_test(assembly_is_refused_in_every_spelling),
-        cmocka_unit_test(nothing_is_believed),
-        cmocka_unit_test(damage_is_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

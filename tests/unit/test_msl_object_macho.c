@@ -2,16 +2,7 @@
 /* hal/compiler/msl/object_macho.c, on any system: it reads bytes. They are put together here by the
  * numbers of Apple's <mach-o/loader.h>. */
 #include "hal/compiler/msl/object.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 struct file {
     uint8_t bytes[1024];
@@ -94,9 +85,8 @@ static enum hal_status check_section(uint32_t type)
     return check(&file);
 }
 
-static void sections_of_initialisers_are_refused(void **state)
+TEST(sections_of_initialisers_are_refused)
 {
-    (void)state;
     static const uint32_t refused[] = {0x9, 0xa, 0xd, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16};
     for (uint32_t type = 0; type < 0x20; type++) {
         bool wanted = true;
@@ -108,9 +98,8 @@ static void sections_of_initialisers_are_refused(void **state)
     }
 }
 
-static void other_ways_to_run_code_are_refused(void **state)
+TEST(other_ways_to_run_code_are_refused)
 {
-    (void)state;
     static const uint32_t libraries[] = {0xc, 0x20, 0x80000018, 0x8000001f, 0x80000023};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         struct file file = begin(8); /* MH_BUNDLE */
@@ -138,9 +127,8 @@ static void other_ways_to_run_code_are_refused(void **state)
     }
 }
 
-static void what_is_cut_off_is_refused(void **state)
+TEST(what_is_cut_off_is_refused)
 {
-    (void)state;
     struct file whole = begin(6);
     put_segment(&whole, "__const", 0);
     put_library(&whole, 0xc, "/usr/lib/libSystem.B.dylib");
@@ -161,14 +149,4 @@ static void what_is_cut_off_is_refused(void **state)
     struct file program = begin(2); /* MH_EXECUTE */
     end(&program, 0);
     assert_int_equal(check(&program), HAL_CORRUPT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_of_initialisers_are_refused),
-        cmocka_unit_test(other_ways_to_run_code_are_refused),
-        cmocka_unit_test(what_is_cut_off_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,8 @@
 #include "hal/compiler/msl/lex.h"
 #include "hal/compiler/msl/plain.h"
 #include "hal/compiler/msl/text.h"
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static bool plain(const char *text)
 {
@@ -88,9 +80,8 @@ static const char *const changed[] = {
     "int a@;\n",
 };
 
-static void judged_by_hand(void **state)
+TEST(judged_by_hand)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof unchanged / sizeof *unchanged; i++)
         if (!plain(unchanged[i]))
             fail_msg("'%s' would not be changed", unchanged[i]);
@@ -100,9 +91,8 @@ static void judged_by_hand(void **state)
 }
 
 /* A text may end anywhere; nothing behind its end is read. */
-static void cut_off_anywhere(void **state)
+TEST(cut_off_anywhere)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++)
         for (size_t bytes = 0; bytes < strlen(changed[i]); bytes++) {
             char *const part = malloc(bytes ? bytes : 1);
@@ -242,9 +232,8 @@ static void expect_the_same(const struct msl_text *text, const struct msl_text *
     msl_tokens_finish(&theirs);
 }
 
-static void clang_changes_nothing(void **state)
+TEST(clang_changes_nothing)
 {
-    (void)state;
     static const char macros[] =
         "#include \"" SOURCE_FOLDER "/hal/compiler/msl/include/msl/macros.h\"\n";
     struct msl_text text = {0}, preprocessed = {0};
@@ -267,12 +256,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judged_by_hand),
-        cmocka_unit_test(cut_off_anywhere),
-        cmocka_unit_test(clang_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, tear_down);
-}
+TEST_SUITE_FIXTURE(NULL, tear_down);

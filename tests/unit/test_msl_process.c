@@ -4,19 +4,11 @@
 #include "hal/compiler/msl/process.h"
 
 #include "hal/base/os.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SECOND_NS = 1000000000 };
 
@@ -42,9 +34,8 @@ static void finish(struct outcome *outcome)
     msl_text_finish(&outcome->errors);
 }
 
-static void output_errors_and_code(void **state)
+TEST(output_errors_and_code)
 {
-    (void)state;
     struct outcome it = run("echo out; echo err >&2; exit 3", NULL, 100, 60l * SECOND_NS);
     assert_int_equal(it.status, HAL_OK);
     assert_int_equal(it.code, 3);
@@ -59,9 +50,8 @@ static void output_errors_and_code(void **state)
     finish(&it);
 }
 
-static void much_output_on_both(void **state)
+TEST(much_output_on_both)
 {
-    (void)state;
     struct outcome it = run("head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; exit 0",
                             NULL, 4000000, 60l * SECOND_NS);
     assert_int_equal(it.status, HAL_OK);
@@ -74,9 +64,8 @@ static void much_output_on_both(void **state)
 }
 
 /* A clean environment: what a user has set for compilers does not reach ours. */
-static void environment_is_clean(void **state)
+TEST(environment_is_clean)
 {
-    (void)state;
     setenv("CPATH", "/somewhere", 1);
     setenv("LD_PRELOAD_TEST", "x", 1);
     struct outcome it = run("echo \"$CPATH$LD_PRELOAD_TEST$LC_ALL\"; test -n \"$PATH\"", NULL, 1000,
@@ -87,9 +76,8 @@ static void environment_is_clean(void **state)
     unsetenv("CPATH");
 }
 
-static void descriptors_are_not_inherited(void **state)
+TEST(descriptors_are_not_inherited)
 {
-    (void)state;
     const int open_one = dup(0);
     assert_true(open_one > 2);
     char script[64];
@@ -101,9 +89,8 @@ static void descriptors_are_not_inherited(void **state)
 }
 
 /* The group is killed, grandchildren included: their numbers stop existing. */
-static void time_limit_kills_the_group(void **state)
+TEST(time_limit_kills_the_group)
 {
-    (void)state;
     struct outcome it = run("sleep 1000 & echo $!; wait", NULL, 100, SECOND_NS / 20);
     assert_int_equal(it.status, HAL_TIMEOUT);
     assert_string_equal(hal_message(), "'/bin/sh' took longer than 50 ms and was stopped");
@@ -128,18 +115,16 @@ static void time_limit_kills_the_group(void **state)
 }
 
 /* It closes its outputs and stays. */
-static void time_limit_without_output(void **state)
+TEST(time_limit_without_output)
 {
-    (void)state;
     struct outcome it = run("exec >&- 2>&-; sleep 1000", NULL, 100, SECOND_NS / 20);
     assert_int_equal(it.status, HAL_TIMEOUT);
     finish(&it);
 }
 
 /* Stopped, as if others had the processors, for longer than the limit. */
-static void waiting_is_not_working(void **state)
+TEST(waiting_is_not_working)
 {
-    (void)state;
     struct outcome it = run("me=$$; (until grep -q ') T' /proc/$me/stat; do :; done; sleep 1.1; "
                             "kill -CONT $me) & kill -STOP $$; echo on",
                             NULL, 100, SECOND_NS);
@@ -151,9 +136,8 @@ static void waiting_is_not_working(void **state)
     finish(&it);
 }
 
-static void signals_and_missing_programs(void **state)
+TEST(signals_and_missing_programs)
 {
-    (void)state;
     struct outcome it = run("kill -9 $$", NULL, 100, 60l * SECOND_NS);
     assert_int_equal(it.status, HAL_FAILED);
     assert_string_equal(hal_message(), "'/bin/sh' was ended by signal 9");
@@ -166,19 +150,4 @@ static void signals_and_missing_programs(void **state)
     assert_string_equal(hal_message(),
                         "cannot start '/nonexistent/program': No such file or directory");
     finish(&it);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_errors_and_code),
-        cmocka_unit_test(much_output_on_both),
-        cmocka_unit_test(environment_is_clean),
-        cmocka_unit_test(descriptors_are_not_inherited),
-        cmocka_unit_test(time_limit_kills_the_group),
-        cmocka_unit_test(time_limit_without_output),
-        cmocka_unit_test(waiting_is_not_working),
-        cmocka_unit_test(signals_and_missing_programs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

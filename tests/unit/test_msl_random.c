@@ -2,17 +2,10 @@
 /* Generated expressions over integers, floats and vectors against an interpreter in C, which walks
  * the same tree with one component at a time; optimised and not, they give the same bits. Every
  * operation is rounded or wrapped to its type in the source, too. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { KERNELS = 24, MAX_NODES = 4096, INPUTS = 64, THREADS = 37, DEPTH = 5 };
 
@@ -420,9 +413,8 @@ static void compare(const struct msl_library *library, const char *level, const 
     msl_worker_destroy(worker);
 }
 
-static void generated_expressions_agree_with_c(void **state)
+TEST(generated_expressions_agree_with_c)
 {
-    (void)state;
     static const char *const levels[] = {"3", "0"};
     size_t roots[KERNELS], bytes;
     struct inputs inputs;
@@ -509,9 +501,8 @@ static void check_precise_functions(const float *o)
 }
 
 /* By hand: (1 + e)^2 - (1 + 2e) with e = 2^-12 is e^2 = 2^-24, which the rounded product loses. */
-static void modes_of_math(void **state)
+TEST(modes_of_math)
 {
-    (void)state;
     float precise[816], fast[816], in_order = 0;
     run_math("precise", precise);
     run_math("fast", fast);
@@ -554,11 +545,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated_expressions_agree_with_c),
-        cmocka_unit_test(modes_of_math),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

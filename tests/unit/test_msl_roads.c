@@ -2,16 +2,8 @@
 /* hal/compiler/msl/fission against fibers and against a model in C: generated kernels with
  * barriers, simd operations, uniform and divergent control flow, private arrays, early returns. All
  * values are 32-bit integers, so that every road must give the same bits. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum {
     VARIABLES = 4,
@@ -389,9 +381,8 @@ static void compare(const struct library *library, size_t kernel, const char *ro
     fixture_release(&compiled);
 }
 
-static void generated_kernels_agree_on_both_roads(void **state)
+TEST(generated_kernels_agree_on_both_roads)
 {
-    (void)state;
     for (size_t i = 0; i < SOURCES; i++) {
         struct library *const library = make_library();
         for (size_t kernel = 0; kernel < KERNELS; kernel++) {
@@ -421,9 +412,8 @@ static const char uniform[] =
     HEAD "kernel void k(device uint* a [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
          "{ a[i] = simd_sum(a[i]); }\n";
 
-static void what_cannot_be_split_runs_on_fibers_and_says_why(void **state)
+TEST(what_cannot_be_split_runs_on_fibers_and_says_why)
 {
-    (void)state;
     uint32_t a[32], sum = 0, largest = 0;
     for (uint32_t i = 0; i < 32; i++) {
         a[i] = i * 7 % 32;
@@ -439,9 +429,8 @@ static void what_cannot_be_split_runs_on_fibers_and_says_why(void **state)
     fixture_release(&kernel);
 }
 
-static void a_road_can_be_insisted_on(void **state)
+TEST(a_road_can_be_insisted_on)
 {
-    (void)state;
     setenv("HAL_MSL_ROAD", "fission", 1);
     assert_int_equal(fixture_status(divergent), HAL_UNSUPPORTED);
     assert_non_null(strstr(hal_message(), "cannot be split"));
@@ -479,9 +468,8 @@ static const char single_writers[] =
          "    a[i] = sum + 1000 * list[1] + 10000 * scalar;\n"
          "}\n";
 
-static void what_one_thread_writes_all_read(void **state)
+TEST(what_one_thread_writes_all_read)
 {
-    (void)state;
     static const char *const roads[] = {"fission", "fibers"};
     for (size_t road = 0; road < 2; road++) {
         uint32_t a[64] = {0};
@@ -493,9 +481,8 @@ static void what_one_thread_writes_all_read(void **state)
     unsetenv("HAL_MSL_ROAD");
 }
 
-static void without_a_splitter_everything_runs_on_fibers(void **state)
+TEST(without_a_splitter_everything_runs_on_fibers)
 {
-    (void)state;
     setenv("HAL_MSL_CC", "/nonexistent/hal-msl-cc", 1);
     struct fixture_kernel kernel = fixture_compile(uniform, "k");
     assert_string_equal(msl_function_get_info(kernel.function)->road,
@@ -511,9 +498,8 @@ static void without_a_splitter_everything_runs_on_fibers(void **state)
     unsetenv("HAL_MSL_CC");
 }
 
-static void any_size_works_when_one_is_known(void **state)
+TEST(any_size_works_when_one_is_known)
 {
-    (void)state;
     const struct msl_group_size size = {"k", {64, 1, 1}};
     const struct msl_source source = {
         .text = uniform, .bytes = sizeof uniform - 1, .group_sizes = &size, .group_size_count = 1};
@@ -533,9 +519,8 @@ static void any_size_works_when_one_is_known(void **state)
     fixture_release(&kernel);
 }
 
-static void impossible_sizes_are_refused(void **state)
+TEST(impossible_sizes_are_refused)
 {
-    (void)state;
     const struct msl_group_size size = {"k", {64, 32, 1}};
     const struct msl_source source = {
         .text = uniform, .bytes = sizeof uniform - 1, .group_sizes = &size, .group_size_count = 1};
@@ -548,14 +533,5 @@ int main(void)
 {
     unsetenv("HAL_MSL_ROAD");
     unsetenv("HAL_MSL_CC");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generated_kernels_agree_on_both_roads),
-        cmocka_unit_test(what_cannot_be_split_runs_on_fibers_and_says_why),
-        cmocka_unit_test(a_road_can_be_insisted_on),
-        cmocka_unit_test(what_one_thread_writes_all_read),
-        cmocka_unit_test(without_a_splitter_everything_runs_on_fibers),
-        cmocka_unit_test(any_size_works_when_one_is_known),
-        cmocka_unit_test(impossible_sizes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole kernels against plain C: the loops and the fibers of hal/compiler/msl/run.c. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -18,9 +13,8 @@ static void fill(float *values, size_t count)
         values[i] = fixture_random_float();
 }
 
-static void vector_add(void **state)
+TEST(vector_add)
 {
-    (void)state;
     enum { COUNT = 1000 * 64 };
     static float a[COUNT], b[COUNT], c[COUNT];
     fill(a, COUNT);
@@ -35,9 +29,8 @@ static void vector_add(void **state)
         assert_float_equal(c[i], a[i] + b[i], 0);
 }
 
-static void saxpy_with_guard_and_group_positions(void **state)
+TEST(saxpy_with_guard_and_group_positions)
 {
-    (void)state;
     enum { COUNT = 777, THREADS = 32, GROUPS = 25 };
     float x[COUNT], y[GROUPS * THREADS], before[GROUPS * THREADS], a = 1.5f;
     uint32_t count = COUNT;
@@ -77,9 +70,8 @@ static const char tiled_matmul[] =
          "    C[gid.y * shape.y + gid.x] = sum;\n"
          "}\n";
 
-static void tiled_matmul_with_barriers(void **state)
+TEST(tiled_matmul_with_barriers)
 {
-    (void)state;
     enum { M = 48, N = 64, K = 80 };
     static float a[M * K], b[K * N], c[M * N];
     uint32_t shape[4] = {M, N, K, 0};
@@ -106,9 +98,8 @@ static void tiled_matmul_with_barriers(void **state)
 }
 
 /* One row of a decode step: int8 weights in blocks with half scales, half bias. */
-static void int8_matrix_vector(void **state)
+TEST(int8_matrix_vector)
 {
-    (void)state;
     enum { ROWS = 96, COLUMNS = 128, BATCH = 3, BLOCK = 32 };
     static int8_t weights[ROWS * COLUMNS];
     static uint16_t scales[ROWS * COLUMNS / BLOCK], input[COLUMNS * BATCH], bias[ROWS];
@@ -161,9 +152,8 @@ static void int8_matrix_vector(void **state)
     fixture_release(&kernel);
 }
 
-static void reduction_over_simdgroups(void **state)
+TEST(reduction_over_simdgroups)
 {
-    (void)state;
     enum { GROUPS = 5, THREADS = 320 };
     static float values[GROUPS * THREADS];
     float sums[GROUPS] = {0};
@@ -205,9 +195,8 @@ static void reduction_over_simdgroups(void **state)
 }
 
 /* A tree in threadgroup memory with an early-returning half and a run-time width. */
-static void rms_norm_with_group_reduction(void **state)
+TEST(rms_norm_with_group_reduction)
 {
-    (void)state;
     enum { ROWS = 4, WIDTH = 500, THREADS = 128 };
     static float x[ROWS * WIDTH], weight[WIDTH], out[ROWS * WIDTH];
     uint32_t width = WIDTH;
@@ -250,9 +239,8 @@ static void rms_norm_with_group_reduction(void **state)
     fixture_release(&kernel);
 }
 
-static void divergent_simd_operations(void **state)
+TEST(divergent_simd_operations)
 {
-    (void)state;
     float out[32];
     uint32_t trips[32];
     fixture_run_source(
@@ -279,9 +267,8 @@ static void divergent_simd_operations(void **state)
     }
 }
 
-static void simdgroup_matrices(void **state)
+TEST(simdgroup_matrices)
 {
-    (void)state;
     float a[8 * 32], c[64];
     uint16_t b[32 * 8];
     fill(a, 8 * 32);
@@ -311,9 +298,8 @@ static void simdgroup_matrices(void **state)
 }
 
 /* All lanes' expected values by hand: lane numbers through every way of moving them. */
-static void shuffles_and_prefix_sums(void **state)
+TEST(shuffles_and_prefix_sums)
 {
-    (void)state;
     enum { WAYS = 16 };
     static int32_t out[WAYS][32];
     fixture_run_source(
@@ -365,9 +351,8 @@ static void shuffles_and_prefix_sums(void **state)
 }
 
 /* Groups that no multiple of the SIMD width fills, three dimensions, early returns. */
-static void odd_groups_with_early_returns(void **state)
+TEST(odd_groups_with_early_returns)
 {
-    (void)state;
     enum { X = 5, Y = 3, Z = 4, GROUPS = 2 * 3 * 2, THREADS = X * Y * Z };
     uint32_t out[GROUPS][THREADS];
     memset(out, 0xff, sizeof out);
@@ -402,9 +387,8 @@ static void odd_groups_with_early_returns(void **state)
 }
 
 /* An array at the end of what is only read may be longer than its type says. */
-static void open_arrays_are_read_where_they_are(void **state)
+TEST(open_arrays_are_read_where_they_are)
 {
-    (void)state;
     uint32_t in[65], out[64] = {0};
     for (uint32_t i = 0; i < 65; i++)
         in[i] = i * i;
@@ -417,22 +401,4 @@ static void open_arrays_are_read_where_they_are(void **state)
                        "k", (void *[]){in, out}, 2, 1, 64);
     for (uint32_t i = 0; i < 64; i++)
         assert_int_equal(out[i], (i + 1) * (i + 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_arrays_are_read_where_they_are),
-        cmocka_unit_test(vector_add),
-        cmocka_unit_test(saxpy_with_guard_and_group_positions),
-        cmocka_unit_test(tiled_matmul_with_barriers),
-        cmocka_unit_test(int8_matrix_vector),
-        cmocka_unit_test(reduction_over_simdgroups),
-        cmocka_unit_test(rms_norm_with_group_reduction),
-        cmocka_unit_test(divergent_simd_operations),
-        cmocka_unit_test(simdgroup_matrices),
-        cmocka_unit_test(shuffles_and_prefix_sums),
-        cmocka_unit_test(odd_groups_with_early_returns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

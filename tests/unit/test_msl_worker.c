@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What workers of hal/compiler/msl/run.c have and share: ranges of groups, threadgroup memory,
  * stacks, and atomics of several at once. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 
 /* Ranges of groups, for a loop kernel that is one long row, one that is not, and fibers. */
-static void partial_ranges(void **state)
+TEST(partial_ranges)
 {
-    (void)state;
     static const char source[] = HEAD
         "kernel void row(device uint* out [[buffer(0)]], uint2 p [[thread_position_in_grid]],\n"
         "                uint2 n [[threads_per_grid]])\n"
@@ -54,9 +47,8 @@ static void partial_ranges(void **state)
 }
 
 /* A stack that is too small ends the process; it never writes into another thread's. */
-static void too_deep_frames_hit_the_guard(void **state)
+TEST(too_deep_frames_hit_the_guard)
 {
-    (void)state;
     static const char source[] =
         HEAD "__attribute__((noinline)) uint deep(device uint* out, uint i)\n"
              "{\n"
@@ -87,9 +79,8 @@ static void too_deep_frames_hit_the_guard(void **state)
 }
 
 /* Declarations at different depths, a template's, an argument: each has memory of its own. */
-static void group_memory_lies_apart(void **state)
+TEST(group_memory_lies_apart)
 {
-    (void)state;
     uint32_t out[64] = {0};
     struct fixture_kernel kernel = fixture_compile(
         HEAD
@@ -165,9 +156,8 @@ static void run_shared(const struct msl_function *function, void *const *buffers
 }
 
 /* One dispatch, several threads that own parts of it; loop and fibers. */
-static void atomics_from_several_workers(void **state)
+TEST(atomics_from_several_workers)
 {
-    (void)state;
     static const char body[] =
         "    atomic_fetch_add_explicit(&a[0], 1u, memory_order_relaxed);\n"
         "    atomic_fetch_max_explicit(&a[1], i, memory_order_relaxed);\n"
@@ -208,9 +198,8 @@ static void atomics_from_several_workers(void **state)
 }
 
 /* The largest group with deep private arrays: stacks hold what kernels commonly need. */
-static void full_group_with_private_arrays(void **state)
+TEST(full_group_with_private_arrays)
 {
-    (void)state;
     static uint32_t out[1024];
     fixture_run_source(HEAD "kernel void deep(device uint* out [[buffer(0)]],\n"
                             "                 uint i [[thread_index_in_threadgroup]])\n"
@@ -227,16 +216,4 @@ static void full_group_with_private_arrays(void **state)
             k++;
         assert_int_equal(out[i], k ^ i);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(partial_ranges),
-        cmocka_unit_test(atomics_from_several_workers),
-        cmocka_unit_test(group_memory_lies_apart),
-        cmocka_unit_test(too_deep_frames_hit_the_guard),
-        cmocka_unit_test(full_group_with_private_arrays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Metal's compiler refuses is refused here as well: the message is about the construct, in the
  * user's line, and holds no name of our own making. */
+#include "tests/support/test.h"
 #include "tests/unit/msl_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
 #define AT   "kernel.metal:"
@@ -35,9 +27,8 @@ static void expect(enum hal_status status, const struct wrong *wrong)
                  wrong->message);
 }
 
-static void kernels(void **state)
+TEST(kernels)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"\nkernel float f(device float *o)\n{\n return o[0];\n}\n",
          AT "4: error: kernel 'f' returns a value: kernels are void"},
@@ -73,9 +64,8 @@ static void kernels(void **state)
         HAL_OK);
 }
 
-static void indices(void **state)
+TEST(indices)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"kernel void f(device int *o [[buffer(0)]],\n device int *p [[buffer(0)]]) { *o = *p; }\n",
          AT "4: error: parameter 'p': another one has [[buffer(0)]] as well"},
@@ -102,9 +92,8 @@ static void indices(void **state)
 }
 
 /* 32 buffers that number themselves. */
-static void too_many_buffers(void **state)
+TEST(too_many_buffers)
 {
-    (void)state;
     char source[2048];
     int length = sprintf(source, "kernel void f(device int *o0");
     for (int i = 1; i < 32; i++)
@@ -114,9 +103,8 @@ static void too_many_buffers(void **state)
                                                    "threadgroup arguments"});
 }
 
-static void types_of_parameters(void **state)
+TEST(types_of_parameters)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"kernel void f(device int *o,\n float x [[thread_position_in_grid]]) { o[0] = x; }\n",
          AT "4: error: parameter 'x': [[thread_position_in_grid]] is a ushort or uint, or 2 or 3 "
@@ -153,9 +141,8 @@ static void types_of_parameters(void **state)
 }
 
 /* Also in a template, by the line where its kernel declares the parameter. */
-static void parameters_of_templates(void **state)
+TEST(parameters_of_templates)
 {
-    (void)state;
     expect(
         HAL_INVALID,
         &(struct wrong){"template <typename T>\nkernel void f(device T *o,\n"
@@ -167,9 +154,8 @@ static void parameters_of_templates(void **state)
 }
 
 /* What an instantiation says is compared with its template. */
-static void instances_that_do_not_fit(void **state)
+TEST(instances_that_do_not_fit)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"template <typename T, int N>\nkernel void f(device T *o) { o[0] = N; }\n\n"
          "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
@@ -217,9 +203,8 @@ static void instances_that_do_not_fit(void **state)
         expect(HAL_INVALID, &cases[i]);
 }
 
-static void instances_that_fit(void **state)
+TEST(instances_that_fit)
 {
-    (void)state;
     assert_int_equal(
         fixture_status(
             HEAD "template <typename T, char Q = '\"', char Z = '\\0'>\n"
@@ -243,9 +228,8 @@ static void instances_that_fit(void **state)
         HAL_OK);
 }
 
-static void words_of_other_languages(void **state)
+TEST(words_of_other_languages)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"kernel void f(device int *o) {\n goto end; end: o[0] = 1; }\n",
          AT "4: error: 'goto' is no part of the language"},
@@ -271,9 +255,8 @@ static void words_of_other_languages(void **state)
 }
 
 /* What the C library has is not the language's, by whatever name. */
-static void functions_of_the_process(void **state)
+TEST(functions_of_the_process)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"extern \"C\" void abort();\nkernel void f(device int *o) { if (o[0]) abort(); }\n",
          AT "3: error: 'abort' is declared but not defined"},
@@ -298,9 +281,8 @@ static void functions_of_the_process(void **state)
 }
 
 /* What is asked for is compiled, and a name that is not there found before anything is. */
-static void names_among_many(void **state)
+TEST(names_among_many)
 {
-    (void)state;
     enum { KERNELS = 600 };
     char *const source = malloc((size_t)1 << 20), name[32];
     int length = sprintf(source, HEAD);
@@ -327,9 +309,8 @@ static void names_among_many(void **state)
 }
 
 /* The nearest first, and of those that are as near, in the order of the source. */
-static void names_as_near(void **state)
+TEST(names_as_near)
 {
-    (void)state;
     static const char source[] = HEAD "kernel void three(device int *o) { o[0] = 3; }\n"
                                       "kernel void ab(device int *o) { o[0] = 0; }\n"
                                       "kernel void b(device int *o) { o[0] = 1; }\n"
@@ -346,9 +327,8 @@ static void names_as_near(void **state)
                         "'kernel.metal' has no kernel 'a'; it has 'ab', 'b', 'ac', 'three'");
 }
 
-static void functions_of_other_stages(void **state)
+TEST(functions_of_other_stages)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"[[mesh]] void f(device int *o) { o[0] = 1; }\n",
          AT "3: error: 'mesh': graphics functions exist on a GPU only"},
@@ -398,9 +378,8 @@ static void functions_of_other_stages(void **state)
 }
 
 /* On a processor members are found by their place. */
-static void members_of_argument_buffers(void **state)
+TEST(members_of_argument_buffers)
 {
-    (void)state;
     static const struct wrong cases[] = {
         {"struct s { device int *p [[id(1)]]; };\n",
          AT "3: error: member 0 of an argument buffer has [[id(1)]]: on a processor, ids count the "
@@ -420,9 +399,8 @@ static void members_of_argument_buffers(void **state)
 }
 
 /* Where a constant leaves one of them out, two parameters share an index. */
-static void indices_that_are_shared_rightly(void **state)
+TEST(indices_that_are_shared_rightly)
 {
-    (void)state;
     assert_int_equal(fixture_status(HEAD "constant bool c [[function_constant(0)]];\n"
                                          "constant bool d = !c;\n"
                                          "kernel void f(device int *o [[buffer(0)]],\n"
@@ -445,23 +423,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels),
-        cmocka_unit_test(indices),
-        cmocka_unit_test(too_many_buffers),
-        cmocka_unit_test(types_of_parameters),
-        cmocka_unit_test(parameters_of_templates),
-        cmocka_unit_test(instances_that_do_not_fit),
-        cmocka_unit_test(instances_that_fit),
-        cmocka_unit_test(words_of_other_languages),
-        cmocka_unit_test(functions_of_the_process),
-        cmocka_unit_test(names_among_many),
-        cmocka_unit_test(names_as_near),
-        cmocka_unit_test(functions_of_other_stages),
-        cmocka_unit_test(members_of_argument_buffers),
-        cmocka_unit_test(indices_that_are_shared_rightly),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -12,19 +12,11 @@
 #include "format/limits.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CONTENTS = 5, EVENTS = 60, MOST_BYTES = 1 << 22 };
 
@@ -211,9 +203,8 @@ static void print_row(const struct row *row)
 
 /* ---- Files ---- */
 
-static void cuts_flips_and_changes(void **state)
+TEST(cuts_flips_and_changes)
 {
-    (void)state;
     bool cut = true;
     struct row cuts = {"truncations"}, flips = {"bit flips"}, changes = {"changes"};
     uint8_t *data = malloc(2 * good_bytes + 64);
@@ -352,9 +343,8 @@ static void change_bytes(uint8_t *data, size_t bytes)
     }
 }
 
-static void messages_behind_the_checksums(void **state)
+TEST(messages_behind_the_checksums)
 {
-    (void)state;
     struct trace_bytes good_raw = raw_frames(), raw = {0};
     assert_true(good_raw.count > 1000 && trace_bytes_reserve(&raw, good_raw.count));
     for (unsigned i = 0; i < 3000 * rounds; i++) {
@@ -369,9 +359,8 @@ static void messages_behind_the_checksums(void **state)
 
 /* ---- Others: what is not a trace ---- */
 
-static void symbols_of_changed_programs(void **state)
+TEST(symbols_of_changed_programs)
 {
-    (void)state;
     uint8_t *data = malloc(MOST_BYTES), *changed = malloc(MOST_BYTES);
     FILE *file = fopen("/proc/self/exe", "r");
     assert_true(data && changed && file);
@@ -399,9 +388,8 @@ static void symbols_of_changed_programs(void **state)
     free(changed);
 }
 
-static void sidecars_of_any_bytes(void **state)
+TEST(sidecars_of_any_bytes)
 {
-    (void)state;
     static const char magic[8] = "HALTRACE";
     uint8_t data[8192];
     for (unsigned i = 0; i < 100 * rounds; i++) {
@@ -417,23 +405,12 @@ static void sidecars_of_any_bytes(void **state)
 }
 
 /* What all of this took at most. */
-static void memory_stayed_bounded(void **state)
+TEST(memory_stayed_bounded)
 {
-    (void)state;
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
     printf("at most %ld MiB of memory\n", usage.ru_maxrss >> 10);
     assert_true(usage.ru_maxrss >> 10 < 1024);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuts_flips_and_changes),
-        cmocka_unit_test(messages_behind_the_checksums),
-        cmocka_unit_test(symbols_of_changed_programs),
-        cmocka_unit_test(sidecars_of_any_bytes),
-        cmocka_unit_test(memory_stayed_bounded),
-    };
-    return cmocka_run_group_tests(tests, prepare, clean_up);
-}
+TEST_SUITE_FIXTURE(prepare, clean_up);

@@ -2,14 +2,7 @@
 /* format/columns/names.c against hal/hal.h, which it cannot see. */
 #include "format/columns/names.h"
 #include "hal/hal.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static const struct trace_column *find_column(const struct trace_layout *layout, const char *name)
 {
@@ -37,9 +30,8 @@ static void check(const struct trace_family *family, uint32_t kind, const char *
     assert_string_equal(trace_number_text(names, number, text, sizeof text), expected);
 }
 
-static void names_are_those_of_the_hal(void **state)
+TEST(names_are_those_of_the_hal)
 {
-    (void)state;
     const struct trace_family *e = &trace_event_family, *s = &trace_segment_family;
     check(e, TRACE_BUFFER_CREATE, "memory",
           HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT |
@@ -79,22 +71,12 @@ static void names_are_those_of_the_hal(void **state)
     check(e, TRACE_SEMAPHORE_CREATE, "flags", TRACE_FLAG_EXTERNAL, "external");
 }
 
-static void what_has_no_name_is_a_number(void **state)
+TEST(what_has_no_name_is_a_number)
 {
-    (void)state;
     const struct trace_family *e = &trace_event_family;
     check(e, TRACE_BUFFER_CREATE, "memory", 0, "0");
     check(e, TRACE_BUFFER_CREATE, "memory", 0x81, "device_local|0x80");
     check(e, TRACE_BUFFER_CREATE, "memory", 0xFFFFFFFF,
           "device_local|host_visible|host_coherent|host_cached|0xfffffff0");
     check(e, TRACE_SUBMIT, "operation", 77, "77");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_those_of_the_hal),
-        cmocka_unit_test(what_has_no_name_is_a_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,9 +164,8 @@ static uint32_t references(void)
 /* ---- Clearing ----------------------------------------------------------------------------- */
 
 /* A change of the chain ends all waits at once. */
-static void interruptions_do_not_hand_out_a_buffer_too_early(void **state)
+TEST(interruptions_do_not_hand_out_a_buffer_too_early)
 {
-    (void)state;
     struct hal_layer *layer = create_buffer(3, HAL_OK);
     assert_int_equal(fake.waits, 4);
     assert_int_equal(fake.references, 2);
@@ -176,9 +175,8 @@ static void interruptions_do_not_hand_out_a_buffer_too_early(void **state)
 }
 
 /* The application may release it meanwhile. */
-static void a_buffer_lives_while_its_clearing_is_in_flight(void **state)
+TEST(a_buffer_lives_while_its_clearing_is_in_flight)
 {
-    (void)state;
     struct hal_layer *layer = create_buffer(0, HAL_FAILED);
     assert_int_equal(references(), 2);
     submit_nothing(layer);
@@ -189,9 +187,8 @@ static void a_buffer_lives_while_its_clearing_is_in_flight(void **state)
     end(layer);
 }
 
-static void it_is_let_go_of_at_the_end(void **state)
+TEST(it_is_let_go_of_at_the_end)
 {
-    (void)state;
     struct hal_layer *layer = create_buffer(0, HAL_FAILED);
     hal_object_release(&fake.held->object);
     assert_int_equal(references(), 2);
@@ -199,12 +196,4 @@ static void it_is_let_go_of_at_the_end(void **state)
     assert_int_equal(references(), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interruptions_do_not_hand_out_a_buffer_too_early),
-        cmocka_unit_test(a_buffer_lives_while_its_clearing_is_in_flight),
-        cmocka_unit_test(it_is_let_go_of_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -3,18 +3,10 @@
  * perfetto.proto), and what comes out is checked as Perfetto would read it: tracks are described,
  * slices nest, flows lead from a submission to its work. Skipped without the tools. */
 #include "format/trace.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { COMMANDS = 10 };
 
@@ -354,9 +346,8 @@ static const struct packet *track_of(uint64_t uuid)
 
 /* ---- Tests -------------------------------------------------------------------------------- */
 
-static void tracks_and_clock_are_described(void **state)
+TEST(tracks_and_clock_are_described)
 {
-    (void)state;
     write_known();
     decode_packets();
     assert_true(packets[0].is_snapshot);
@@ -387,9 +378,8 @@ static void tracks_and_clock_are_described(void **state)
 }
 
 /* Perfetto sorts by time, stably; then begins and ends of a track must pair like brackets. */
-static void slices_nest(void **state)
+TEST(slices_nest)
 {
-    (void)state;
     uint64_t depth_of[8] = {0}, tracks[8];
     size_t track_count = 0;
     bool is_used[MOST_PACKETS] = {0};
@@ -424,9 +414,8 @@ static void slices_nest(void **state)
     assert_int_equal(track_count, 1 + 2 + 2 + 2);
 }
 
-static void dispatches_have_names_and_times(void **state)
+TEST(dispatches_have_names_and_times)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t begin_ns;
@@ -447,9 +436,8 @@ static void dispatches_have_names_and_times(void **state)
     }
 }
 
-static void flows_lead_from_submission_to_work(void **state)
+TEST(flows_lead_from_submission_to_work)
 {
-    (void)state;
     for (uint64_t flow = 1; flow <= 2; flow++) {
         const struct packet *from = NULL, *to = NULL;
         for (size_t i = 0; i < packet_count; i++) {
@@ -467,9 +455,8 @@ static void flows_lead_from_submission_to_work(void **state)
     }
 }
 
-static void slices_have_arguments(void **state)
+TEST(slices_have_arguments)
 {
-    (void)state;
     static const struct {
         const char *name, *arguments;
     } expected[] = {{"submit #s1", "queue=0;command buffers=1;waits=0;signals=0;"},
@@ -487,9 +474,8 @@ static void slices_have_arguments(void **state)
     }
 }
 
-static void memory_is_counted(void **state)
+TEST(memory_is_counted)
 {
-    (void)state;
     static const struct {
         uint64_t at_ns;
         int64_t bytes;
@@ -507,19 +493,13 @@ static void memory_is_counted(void **state)
     assert_int_equal(found, 4);
 }
 
+TEST_SUITE_FIXTURE(make_folder, remove_folder);
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tracks_and_clock_are_described),
-        cmocka_unit_test(slices_nest),
-        cmocka_unit_test(dispatches_have_names_and_times),
-        cmocka_unit_test(flows_lead_from_submission_to_work),
-        cmocka_unit_test(slices_have_arguments),
-        cmocka_unit_test(memory_is_counted),
-    };
     if (system("(command -v zstd && command -v protoc) >/dev/null") != 0) {
         puts("skipped: needs the programs zstd and protoc");
         return 77;
     }
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run();
 }

@@ -67,9 +67,8 @@ static size_t collect(struct setup *setup, bool written[PAGES])
     return total;
 }
 
-static void written_pages_are_found_once(void **state)
+TEST(written_pages_are_found_once)
 {
-    (void)state;
     struct setup setup;
     bool written[PAGES], expected[PAGES] = {false};
     uint64_t random = fixture_seed();
@@ -89,9 +88,8 @@ static void written_pages_are_found_once(void **state)
     close_pages(&setup);
 }
 
-static void reads_and_other_mappings_do_not_count(void **state)
+TEST(reads_and_other_mappings_do_not_count)
 {
-    (void)state;
     struct setup setup;
     bool written[PAGES];
     open_pages(&setup);
@@ -102,9 +100,8 @@ static void reads_and_other_mappings_do_not_count(void **state)
     close_pages(&setup);
 }
 
-static void writes_by_the_system_count(void **state)
+TEST(writes_by_the_system_count)
 {
-    (void)state;
     struct setup setup;
     bool written[PAGES];
     int ends[2];
@@ -123,9 +120,8 @@ static void writes_by_the_system_count(void **state)
 }
 
 /* Then nothing is known of the pages, and the new owner's file is neither asked nor closed. */
-static void descriptors_that_the_program_closed_are_left_alone(void **state)
+TEST(descriptors_that_the_program_closed_are_left_alone)
 {
-    (void)state;
     struct setup setup;
     struct capture_page_run runs[3];
     size_t count;
@@ -158,9 +154,8 @@ static bool system_offers_it(void)
     return offers;
 }
 
-static void what_the_system_offers_is_used(void **state)
+TEST(what_the_system_offers_is_used)
 {
-    (void)state;
     struct capture_pages pages;
     if (!system_offers_it())
         skip();
@@ -185,9 +180,8 @@ static bool is_used_untried(void)
     return untried;
 }
 
-static void what_cannot_be_tried_out_is_not_used(void **state)
+TEST(what_cannot_be_tried_out_is_not_used)
 {
-    (void)state;
     int status;
     if (!system_offers_it())
         skip();
@@ -196,17 +190,4 @@ static void what_cannot_be_tried_out_is_not_used(void **state)
         _exit(is_used_untried());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_system_offers_is_used),
-        cmocka_unit_test(what_cannot_be_tried_out_is_not_used),
-        cmocka_unit_test(written_pages_are_found_once),
-        cmocka_unit_test(reads_and_other_mappings_do_not_count),
-        cmocka_unit_test(writes_by_the_system_count),
-        cmocka_unit_test(descriptors_that_the_program_closed_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

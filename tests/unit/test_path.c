@@ -5,6 +5,7 @@
  *     main    [submit #s0 100..110]                    [wait 120..260][submit #s2 300..310]
  *     queue 0        #s0 130..150                                            #s2 330..380
  *     queue 1                       #s1 (waits for #s0) 170..240 */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/findings/findings.h"
@@ -12,16 +13,7 @@
 #include "viewer/ui/panes.h"
 #include "viewer/ui/preview.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, FIRST = 1, SECOND = 2, NEVER = 3, COMMANDS = 10, BUFFER = 20 };
 
@@ -134,9 +126,8 @@ static bool frame_contains(const char *text)
 
 /* ---- Following ---- */
 
-static void producers_and_consumers_lead_through_the_trace(void **state)
+TEST(producers_and_consumers_lead_through_the_trace)
 {
-    (void)state;
     type("g#s1<Enter>");
     assert_selected("#s1");
     type("<lt>");
@@ -162,9 +153,8 @@ static void producers_and_consumers_lead_through_the_trace(void **state)
     assert_selected("#s1");
 }
 
-static void a_value_that_never_came_is_named(void **state)
+TEST(a_value_that_never_came_is_named)
 {
-    (void)state;
     type("g#s3<Enter>");
     const struct view_node node = {.kind = VIEW_NODE_SUBMISSION,
                                    .index = view_model_submission(model, 3)};
@@ -178,9 +168,8 @@ static void a_value_that_never_came_is_named(void **state)
     view_findings_finish(&findings);
 }
 
-static void lines_go_as_far_as_asked_for(void **state)
+TEST(lines_go_as_far_as_asked_for)
 {
-    (void)state;
     type("0g#s1<Enter>");
     assert_int_equal(view->flow, VIEW_FLOW_NEIGHBOURS);
     type("e");
@@ -194,9 +183,8 @@ static void lines_go_as_far_as_asked_for(void **state)
 
 /* ---- The critical path ---- */
 
-static void the_critical_path_explains_every_moment(void **state)
+TEST(the_critical_path_explains_every_moment)
 {
-    (void)state;
     /* Backwards: #s2 was submitted behind the wait for #s1, which waited for #s0. */
     static const struct {
         int64_t begin_ns, end_ns;
@@ -234,9 +222,8 @@ static void the_critical_path_explains_every_moment(void **state)
 }
 
 /* Main submits and waits until 260; a thread that never waits submits at 280 what main gave it. */
-static void a_thread_that_never_waits_goes_on_with_what_another_gave_it(void **state)
+TEST(a_thread_that_never_waits_goes_on_with_what_another_gave_it)
 {
-    (void)state;
     static const struct {
         int64_t begin_ns, end_ns;
         enum view_path_kind kind;
@@ -280,9 +267,8 @@ static void a_thread_that_never_waits_goes_on_with_what_another_gave_it(void **s
 
 /* ---- Taking along ---- */
 
-static void commands_are_copied_ready_for_a_shell(void **state)
+TEST(commands_are_copied_ready_for_a_shell)
 {
-    (void)state;
     char expected[200];
     type("2g#s1<Enter>Y");
     snprintf(expected, sizeof expected, "hal-replay --range='#s1' %s", path);
@@ -293,9 +279,8 @@ static void commands_are_copied_ready_for_a_shell(void **state)
 }
 
 /* The first one counts as chosen until one is. */
-static void the_first_finding_is_copied_without_being_gone_to(void **state)
+TEST(the_first_finding_is_copied_without_being_gone_to)
 {
-    (void)state;
     char expected[200];
     snprintf(expected, sizeof expected, "hal-replay --stop-at='#s3' %s", path);
     view->finding = SIZE_MAX; /* as in the beginning */
@@ -310,9 +295,8 @@ static void the_first_finding_is_copied_without_being_gone_to(void **state)
 }
 
 /* What the copied keys say is where they lead. */
-static void copied_keys_lead_back(void **state)
+TEST(copied_keys_lead_back)
 {
-    (void)state;
     char keys[128];
     type("10<Home>kkkkkk");
     type("g201ns<Enter>");
@@ -330,9 +314,8 @@ static void copied_keys_lead_back(void **state)
     assert_int_equal(view->cursor_ns, 201);
 }
 
-static void another_trace_is_compared_in_a_panel(void **state)
+TEST(another_trace_is_compared_in_a_panel)
 {
-    (void)state;
     char keys[120];
     assert_int_equal(view_panel_count(view), VIEW_PANEL_DIFFERENCE);
     type("1D/no such file<Enter>");
@@ -357,9 +340,8 @@ static int drawn_row(uint32_t lane)
     return view_drawn_row(view, lane, view->layout.lanes.rows);
 }
 
-static void a_pinned_lane_stays_at_the_top_of_a_small_screen(void **state)
+TEST(a_pinned_lane_stays_at_the_top_of_a_small_screen)
 {
-    (void)state;
     const uint32_t last = view_row_count(view) - 1, bottom = view_lane_of_row(view, last);
     assert_int_equal(view_screen_resize(&screen, 10, 60), HAL_OK); /* not all lanes fit */
     type("<Home>");
@@ -390,9 +372,8 @@ static void a_pinned_lane_stays_at_the_top_of_a_small_screen(void **state)
 /* ---- Many threads ---- */
 
 /* Ten threads, thread t with t * 7 % 10 calls; 1 and 3 have no more than one name. */
-static void busy_threads_stand_with_the_queues_and_others_below(void **state)
+TEST(busy_threads_stand_with_the_queues_and_others_below)
 {
-    (void)state;
     enum { THREADS = 10, LEADING = 6 };
     char file[80], first[64], third[64];
     struct trace_builder b;
@@ -469,9 +450,8 @@ static int64_t device_span(const struct decode_options *options, struct view_fin
 }
 
 /* The same work with and without them: what the made-up host and device really save. */
-static void the_cost_of_waits_is_what_leaving_them_out_saves(void **state)
+TEST(the_cost_of_waits_is_what_leaving_them_out_saves)
 {
-    (void)state;
     struct decode_options options = {
         .tokens = 64, .layers = 6, .sync = DECODE_SYNC_OP, .seed = 5, .device = "vulkan://0"};
     struct view_findings findings;
@@ -533,9 +513,8 @@ static void write_two_queues(const char *file)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void the_first_screen_has_a_row_for_each_queue(void **state)
+TEST(the_first_screen_has_a_row_for_each_queue)
 {
-    (void)state;
     static const char half[] = "\342\226\205", full[] = "\342\226\210"; /* of a cell, in UTF-8 */
     struct view_screen cells = {0};
     struct view_preview preview = {0};
@@ -569,9 +548,8 @@ static void the_first_screen_has_a_row_for_each_queue(void **state)
 
 /* Once for a size of the screen: a reader of nothing afterwards has the same shape, until the size
  * is another one. */
-static void the_first_screen_looks_at_the_index_once(void **state)
+TEST(the_first_screen_looks_at_the_index_once)
 {
-    (void)state;
     struct view_screen cells = {0};
     struct view_preview preview = {0};
     struct trace_builder b;
@@ -600,9 +578,8 @@ static void the_first_screen_looks_at_the_index_once(void **state)
     unlink(file);
 }
 
-static void reading_tells_how_far_it_is_and_can_be_given_up(void **state)
+TEST(reading_tells_how_far_it_is_and_can_be_given_up)
 {
-    (void)state;
     const struct decode_options options = {
         .tokens = 400, .layers = 24, .sync = DECODE_SYNC_TOKEN, .seed = 5};
     char file[80];
@@ -623,24 +600,4 @@ static void reading_tells_how_far_it_is_and_can_be_given_up(void **state)
     unlink(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(producers_and_consumers_lead_through_the_trace),
-        cmocka_unit_test(a_value_that_never_came_is_named),
-        cmocka_unit_test(lines_go_as_far_as_asked_for),
-        cmocka_unit_test(the_critical_path_explains_every_moment),
-        cmocka_unit_test(a_thread_that_never_waits_goes_on_with_what_another_gave_it),
-        cmocka_unit_test(commands_are_copied_ready_for_a_shell),
-        cmocka_unit_test(the_first_finding_is_copied_without_being_gone_to),
-        cmocka_unit_test(copied_keys_lead_back),
-        cmocka_unit_test(another_trace_is_compared_in_a_panel),
-        cmocka_unit_test(a_pinned_lane_stays_at_the_top_of_a_small_screen),
-        cmocka_unit_test(busy_threads_stand_with_the_queues_and_others_below),
-        cmocka_unit_test(the_first_screen_has_a_row_for_each_queue),
-        cmocka_unit_test(the_first_screen_looks_at_the_index_once),
-        cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
-        cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
-    };
-    return cmocka_run_group_tests(tests, make, remove_all);
-}
+TEST_SUITE_FIXTURE(make, remove_all);

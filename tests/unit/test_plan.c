@@ -4,13 +4,9 @@
 #include "replay/plan/plan.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 struct fixture {
     struct test_folder folder;
@@ -51,11 +47,11 @@ static const struct replay_object *find(const struct replay_plan *plan, uint64_t
 
 /* ---- What a plan is made of ----------------------------------------------------------------- */
 
-static void everything_is_counted(void **state)
+TEST_ON(everything_is_counted, struct fixture *fixture)
 {
-    open_builder(*state);
-    every_build(&((struct fixture *)*state)->b, true);
-    struct replay_plan *plan = close_and_load(*state);
+    open_builder(fixture);
+    every_build(&fixture->b, true);
+    struct replay_plan *plan = close_and_load(fixture);
     const struct replay_plan_info *info = replay_plan_get_info(plan);
     assert_string_equal(info->incomplete, "");
     assert_string_equal(info->header->program, "/usr/bin/builder");
@@ -76,19 +72,18 @@ static void everything_is_counted(void **state)
     replay_plan_destroy(plan);
 }
 
-static void an_empty_trace_is_an_empty_plan(void **state)
+TEST_ON(an_empty_trace_is_an_empty_plan, struct fixture *fixture)
 {
-    open_builder(*state);
-    struct replay_plan *plan = close_and_load(*state);
+    open_builder(fixture);
+    struct replay_plan *plan = close_and_load(fixture);
     assert_int_equal(plan->op_count, 0);
     assert_int_equal(replay_plan_get_info(plan)->reads, 0);
     replay_plan_destroy(plan);
 }
 
 /* Three threads, each event on the next one, and the file holds one thread after the other. */
-static void tickets_order_the_threads(void **state)
+TEST_ON(tickets_order_the_threads, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     builder_thread(b, 2, 4712, "second");
@@ -110,9 +105,8 @@ static void tickets_order_the_threads(void **state)
 }
 
 /* An object may be made by one thread and used by another, whose events come first in the file. */
-static void other_threads_objects_can_be_used(void **state)
+TEST_ON(other_threads_objects_can_be_used, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     builder_thread(b, 2, 4712, "second");
@@ -131,9 +125,8 @@ static void other_threads_objects_can_be_used(void **state)
     replay_plan_destroy(plan);
 }
 
-static void pieces_with_one_ticket_stay_in_order(void **state)
+TEST_ON(pieces_with_one_ticket_stay_in_order, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     const size_t bytes = (9u << 20) + 3;
     uint8_t *data = calloc(1, bytes);
     assert_non_null(data);
@@ -153,9 +146,8 @@ static void pieces_with_one_ticket_stay_in_order(void **state)
     free(data);
 }
 
-static void a_query_becomes_a_wait(void **state)
+TEST_ON(a_query_becomes_a_wait, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     builder_semaphore_create(b, 1, NULL, 0);
@@ -180,9 +172,8 @@ static void expect_fill(const struct replay_plan *plan, uint64_t id, uint64_t be
 }
 
 /* Only what somebody may look at before anybody has written it. */
-static void fills_are_spared_where_they_can_be(void **state)
+TEST_ON(fills_are_spared_where_they_can_be, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     const struct trace_entry_point point = {builder_string(b, "k"), {1, 1, 1}, 0, 0};
@@ -216,9 +207,8 @@ static void fills_are_spared_where_they_can_be(void **state)
 
 /* ---- Idle waits ----------------------------------------------------------------------------- */
 
-static void an_idle_wait_alone_stays_one(void **state)
+TEST_ON(an_idle_wait_alone_stays_one, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     builder_submit(&fixture->b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
     builder_wait_idle(&fixture->b, INT64_MAX);
@@ -231,9 +221,8 @@ static void an_idle_wait_alone_stays_one(void **state)
 /* Thread 1 waits for idle from 5000 to 9000 ns. #s0 to #s2 were handed in before; thread 2 hands in
  * #s3 during the wait, and that one needs a value that is set after it. The replay must wait for
  * the three and not for #s3; #s1 signals nothing and gets a semaphore of the plan's own. */
-static void an_idle_wait_covers_only_what_it_covered(void **state)
+TEST_ON(an_idle_wait_covers_only_what_it_covered, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     const struct trace_semaphore_value one = {1, 1}, two = {1, 2}, gate = {2, 1};
@@ -274,9 +263,8 @@ static void an_idle_wait_covers_only_what_it_covered(void **state)
 
 /* ---- Budgets -------------------------------------------------------------------------------- */
 
-static void buffers_have_a_budget(void **state)
+TEST_ON(buffers_have_a_budget, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     const uint64_t size = 6u << 20;
     open_builder(fixture);
@@ -293,9 +281,8 @@ static void buffers_have_a_budget(void **state)
     replay_plan_destroy(plan);
 }
 
-static void an_impossible_size_is_no_overflow(void **state)
+TEST_ON(an_impossible_size_is_no_overflow, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     open_builder(fixture);
     builder_buffer_create(&fixture->b, 1, NULL, 4096);
@@ -304,9 +291,8 @@ static void an_impossible_size_is_no_overflow(void **state)
     assert_int_equal(load(fixture, 0, &plan), HAL_NO_MEMORY);
 }
 
-static void contents_over_the_budget_stay_in_the_file(void **state)
+TEST_ON(contents_over_the_budget_stay_in_the_file, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     const size_t bytes = 3u << 20;
     uint8_t *data = malloc(bytes);
@@ -336,9 +322,8 @@ static void contents_over_the_budget_stay_in_the_file(void **state)
 
 /* ---- Incomplete and unreadable -------------------------------------------------------------- */
 
-static void digests_are_counted(void **state)
+TEST_ON(digests_are_counted, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     open_builder(fixture);
     builder_buffer_create(&fixture->b, 1, NULL, 16);
     builder_host_read(&fixture->b, 1, 0, NULL, 16);
@@ -349,9 +334,8 @@ static void digests_are_counted(void **state)
     replay_plan_destroy(plan);
 }
 
-static void a_sick_capture_says_so(void **state)
+TEST_ON(a_sick_capture_says_so, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     const struct trace_health health = {
         .status = HAL_IO, .message = "disk full", .lost_records = 17};
@@ -373,9 +357,8 @@ static void a_sick_capture_says_so(void **state)
 }
 
 /* Behind a gap in the tickets of an incomplete file, anything may be missing. */
-static void an_incomplete_file_ends_at_a_gap(void **state)
+TEST_ON(an_incomplete_file_ends_at_a_gap, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     const struct trace_health health = {.status = HAL_IO, .message = "disk full"};
     for (int sick = 0; sick < 2; sick++) {
@@ -390,9 +373,8 @@ static void an_incomplete_file_ends_at_a_gap(void **state)
     }
 }
 
-static void a_file_cut_off_loads_up_to_there(void **state)
+TEST_ON(a_file_cut_off_loads_up_to_there, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     struct stat status;
     open_builder(fixture);
@@ -410,9 +392,8 @@ static void a_file_cut_off_loads_up_to_there(void **state)
     replay_plan_destroy(plan);
 }
 
-static void unreadable_files_are_named(void **state)
+TEST_ON(unreadable_files_are_named, struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct replay_plan *plan;
     test_folder_file(&fixture->folder, "missing.pb.zst", fixture->path);
     assert_int_equal(load(fixture, 0, &plan), HAL_IO);
@@ -439,26 +420,4 @@ static int remove_folder(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_counted),
-        cmocka_unit_test(an_empty_trace_is_an_empty_plan),
-        cmocka_unit_test(tickets_order_the_threads),
-        cmocka_unit_test(other_threads_objects_can_be_used),
-        cmocka_unit_test(pieces_with_one_ticket_stay_in_order),
-        cmocka_unit_test(a_query_becomes_a_wait),
-        cmocka_unit_test(fills_are_spared_where_they_can_be),
-        cmocka_unit_test(an_idle_wait_alone_stays_one),
-        cmocka_unit_test(an_idle_wait_covers_only_what_it_covered),
-        cmocka_unit_test(buffers_have_a_budget),
-        cmocka_unit_test(an_impossible_size_is_no_overflow),
-        cmocka_unit_test(contents_over_the_budget_stay_in_the_file),
-        cmocka_unit_test(digests_are_counted),
-        cmocka_unit_test(a_sick_capture_says_so),
-        cmocka_unit_test(an_incomplete_file_ends_at_a_gap),
-        cmocka_unit_test(a_file_cut_off_loads_up_to_there),
-        cmocka_unit_test(unreadable_files_are_named),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/player/player.c, commands.c, memory.c: tiny traces run on the CPU; what comes out is
  * compared with bytes that the test worked out. */
+#include "tests/support/test.h"
 #include "tests/unit/player_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- What goes right ------------------------------------------------------------------------ */
 
-static void everything_replays(void **state)
+TEST_ON(everything_replays, struct play_fixture *fixture)
 {
-    play_need_compiler(*state);
-    every_build(play_start(*state), true);
-    play_expect_same(*state, 2);
+    play_need_compiler(fixture);
+    every_build(play_start(fixture), true);
+    play_expect_same(fixture, 2);
 }
 
-static void runs_repeat(void **state)
+TEST_ON(runs_repeat, struct play_fixture *fixture)
 {
     struct replay_report report = {0};
-    every_build(play_start(*state), false);
-    assert_int_equal(play_often(*state, 5, &report), HAL_OK);
+    every_build(play_start(fixture), false);
+    assert_int_equal(play_often(fixture, 5, &report), HAL_OK);
     assert_int_equal(report.compared_reads, 2);
     assert_int_equal(report.compared_bytes, 104);
     assert_int_equal(report.different_reads, 0);
@@ -30,15 +25,14 @@ static void runs_repeat(void **state)
     assert_true(report.wait_ns >= 0 && report.wait_ns <= report.total_ns);
 }
 
-static void nothing_replays(void **state)
+TEST_ON(nothing_replays, struct play_fixture *fixture)
 {
-    play_start(*state);
-    play_expect_same(*state, 0);
+    play_start(fixture);
+    play_expect_same(fixture, 0);
 }
 
-static void contents_may_stay_in_the_file(void **state)
+TEST_ON(contents_may_stay_in_the_file, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     const size_t bytes = 3u << 20;
     uint8_t *data = malloc(bytes);
     assert_non_null(data);
@@ -56,9 +50,9 @@ static void contents_may_stay_in_the_file(void **state)
 }
 
 /* The submission stands before the signal that it waits for, on another queue than its sequel. */
-static void a_wait_may_come_before_its_signal(void **state)
+TEST_ON(a_wait_may_come_before_its_signal, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 7}, first = {2, 1}, second = {2, 2};
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "done", 0);
@@ -71,13 +65,13 @@ static void a_wait_may_come_before_its_signal(void **state)
     builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 1, NULL);
     play_wait_for(b, &second);
     builder_host_read(b, 3, 0, "\x22", 1);
-    play_expect_same(*state, 1);
+    play_expect_same(fixture, 1);
 }
 
 /* Thread 2 signals between thread 1's submission and wait. */
-static void threads_interleave(void **state)
+TEST_ON(threads_interleave, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_thread(b, 2, 4712, "second");
     b->thread = 2;
@@ -96,24 +90,24 @@ static void threads_interleave(void **state)
     b->ticket = 7;
     play_submit(b, 0, 4, &gate, &done);
     play_wait_for(b, &done);
-    play_expect_same(*state, 1);
+    play_expect_same(fixture, 1);
 }
 
-static void an_idle_wait_is_repeated(void **state)
+TEST_ON(an_idle_wait_is_repeated, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     builder_buffer_create(b, 1, NULL, 1);
     play_add_fill(b, 2, 1, 0x44);
     play_submit(b, 0, 2, NULL, NULL);
     builder_wait_idle(b, INT64_MAX);
     builder_host_read(b, 1, 0, "\x44", 1);
-    play_expect_same(*state, 1);
+    play_expect_same(fixture, 1);
 }
 
 /* #s1 was handed in during the wait and cannot end before the signal behind it. */
-static void an_overlapped_idle_wait_does_not_hang(void **state)
+TEST_ON(an_overlapped_idle_wait_does_not_hang, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 1};
     builder_thread(b, 2, 4712, "second");
     builder_semaphore_create(b, 1, "gate", 0);
@@ -133,13 +127,13 @@ static void an_overlapped_idle_wait_does_not_hang(void **state)
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
     builder_wait_idle(b, INT64_MAX);
     builder_host_read(b, 3, 0, "\x66", 1);
-    play_expect_same(*state, 2);
+    play_expect_same(fixture, 2);
 }
 
 /* A snapshot knows the contents of a buffer that the host cannot map. */
-static void private_buffers_are_written_and_read(void **state)
+TEST_ON(private_buffers_are_written_and_read, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const uint8_t zeros[8] = {0};
     b->flags = TRACE_FLAG_SNAPSHOT;
     builder_buffer_create_as(b, 1, "private", 64, HAL_MEMORY_DEVICE_LOCAL, HAL_USAGE_DISPATCH);
@@ -147,12 +141,12 @@ static void private_buffers_are_written_and_read(void **state)
     b->flags = 0;
     builder_host_read(b, 1, 16, "snapshot", 8);
     builder_host_read(b, 1, 24, zeros, 8);
-    play_expect_same(*state, 2);
+    play_expect_same(fixture, 2);
 }
 
-static void persistent_mappings_stay(void **state)
+TEST_ON(persistent_mappings_stay, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value one = {9, 1};
     builder_buffer_create(b, 1, NULL, 32);
     builder_semaphore_create(b, 9, NULL, 0);
@@ -169,12 +163,11 @@ static void persistent_mappings_stay(void **state)
     builder_host_read(b, 1, 8, "abcd\0\0\0\0abcd\0\0\0\0", 16);
     b->flags = 0;
     builder_mapping(b, TRACE_BUFFER_UNMAP, 1, 1, 0, 8, 24);
-    play_expect_same(*state, 1);
+    play_expect_same(fixture, 1);
 }
 
-static void unwritten_bytes_hold_the_fill(void **state)
+TEST_ON(unwritten_bytes_hold_the_fill, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     for (int fill = 0; fill < 256; fill += 0xa5) {
         struct trace_builder *b = play_start(fixture);
@@ -191,9 +184,9 @@ static void unwritten_bytes_hold_the_fill(void **state)
 }
 
 /* The host's 5 came first in the recording; here the device has set 6 by then, for certain. */
-static void a_signal_that_comes_too_late_is_harmless(void **state)
+TEST_ON(a_signal_that_comes_too_late_is_harmless, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value both[] = {{1, 6}, {2, 1}};
     builder_semaphore_create(b, 1, NULL, 0);
     builder_semaphore_create(b, 2, NULL, 0);
@@ -202,23 +195,23 @@ static void a_signal_that_comes_too_late_is_harmless(void **state)
     play_wait_for(b, &both[1]);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 5, NULL);
     play_wait_for(b, &both[0]);
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
-static void what_the_host_sets_is_waited_for(void **state)
+TEST_ON(what_the_host_sets_is_waited_for, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 3, NULL);
     play_wait_for(b, &(struct trace_semaphore_value){1, 3});
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
 /* Two submissions set one semaphore, here for certain the higher value first, which fails it; the
  * trace does not tell whether it did. */
-static void values_in_either_order_are_no_difference(void **state)
+TEST_ON(values_in_either_order_are_no_difference, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value high[] = {{1, 2}, {2, 1}}, low[] = {{1, 1}, {3, 1}};
     builder_semaphore_create(b, 1, "both", 0);
     builder_semaphore_create(b, 2, "first", 0);
@@ -228,23 +221,23 @@ static void values_in_either_order_are_no_difference(void **state)
     play_wait_for(b, &low[1]);
     builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     builder_submission_done(b, 1, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
-static void timed_out_waits_are_not_repeated(void **state)
+TEST_ON(timed_out_waits_are_not_repeated, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value never = {1, 1};
     builder_semaphore_create(b, 1, NULL, 0);
     b->status = HAL_TIMEOUT;
     builder_semaphore_wait(b, HAL_WAIT_ALL, &never, 1, 1000);
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
 /* Work that never ended in the recording does not keep the replay from ending. */
-static void unfinished_work_is_set_free(void **state)
+TEST_ON(unfinished_work_is_set_free, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value never = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "never", 0);
     builder_semaphore_create(b, 2, "done", 0);
@@ -253,15 +246,14 @@ static void unfinished_work_is_set_free(void **state)
     play_add_fill(b, 5, 3, 2);
     builder_submit(b, 0, 0, &never, 1, NULL, 0, (uint64_t[]){4}, 1);
     play_submit(b, 1, 5, NULL, &done);
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
 /* ---- What cannot be replayed ------------------------------------------------------------------
  */
 
-static void missing_queues_are_unsupported(void **state)
+TEST_ON(missing_queues_are_unsupported, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     struct trace_builder *b = play_start(fixture);
     builder_submit(b, 0, 7, NULL, 0, NULL, 0, NULL, 0);
@@ -270,9 +262,8 @@ static void missing_queues_are_unsupported(void **state)
 }
 
 /* What a command buffer was made for is kept: a fill is none of its commands. */
-static void categories_are_kept(void **state)
+TEST_ON(categories_are_kept, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct trace_builder *b = play_start(fixture);
     struct replay_report report = {0};
     const struct trace_semaphore_value one = {30, 1};
@@ -286,9 +277,8 @@ static void categories_are_kept(void **state)
     assert_non_null(strstr(hal_message(), "categories 0x2: a transfer is of 0x1"));
 }
 
-static void kernels_that_do_not_compile_are_named(void **state)
+TEST_ON(kernels_that_do_not_compile_are_named, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     play_need_compiler(fixture);
     struct trace_builder *b = play_start(fixture);
@@ -302,7 +292,7 @@ static void kernels_that_do_not_compile_are_named(void **state)
 }
 
 /* The recorded kernel takes buffer 0, and its place is taken by one that takes another, or more. */
-static void substitutes_take_what_is_bound(void **state)
+TEST_ON(substitutes_take_what_is_bound, struct play_fixture *fixture)
 {
     static const char source[] = "kernel void one(device int *a [[buffer(0)]]) { a[0] = 1; }\n";
     static const char other[] = "kernel void one(device int *a [[buffer(2)]]) { a[0] = 1; }\n";
@@ -316,7 +306,6 @@ static void substitutes_take_what_is_bound(void **state)
         {more, "kernel 'one' takes no buffer 3 of set 0, and its substitute does"},
         {source, NULL},
     };
-    struct play_fixture *fixture = *state;
     play_need_compiler(fixture);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct replay_report report = {0};
@@ -335,29 +324,4 @@ static void substitutes_take_what_is_bound(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_replays),
-        cmocka_unit_test(runs_repeat),
-        cmocka_unit_test(nothing_replays),
-        cmocka_unit_test(contents_may_stay_in_the_file),
-        cmocka_unit_test(a_wait_may_come_before_its_signal),
-        cmocka_unit_test(threads_interleave),
-        cmocka_unit_test(an_idle_wait_is_repeated),
-        cmocka_unit_test(an_overlapped_idle_wait_does_not_hang),
-        cmocka_unit_test(private_buffers_are_written_and_read),
-        cmocka_unit_test(persistent_mappings_stay),
-        cmocka_unit_test(unwritten_bytes_hold_the_fill),
-        cmocka_unit_test(a_signal_that_comes_too_late_is_harmless),
-        cmocka_unit_test(what_the_host_sets_is_waited_for),
-        cmocka_unit_test(values_in_either_order_are_no_difference),
-        cmocka_unit_test(timed_out_waits_are_not_repeated),
-        cmocka_unit_test(unfinished_work_is_set_free),
-        cmocka_unit_test(missing_queues_are_unsupported),
-        cmocka_unit_test(categories_are_kept),
-        cmocka_unit_test(kernels_that_do_not_compile_are_named),
-        cmocka_unit_test(substitutes_take_what_is_bound),
-    };
-    return cmocka_run_group_tests(tests, play_set_up, play_tear_down);
-}
+TEST_SUITE_FIXTURE(play_set_up, play_tear_down);

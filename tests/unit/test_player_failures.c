@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/player/waiting.c, semaphores.c, player.c: waits that fail, for one or several semaphores;
  * work that failed, was lost, or hangs. */
+#include "tests/support/test.h"
 #include "tests/unit/player_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const int64_t ms = 1000 * 1000;
 
-static void host_failures_are_repeated(void **state)
+TEST_ON(host_failures_are_repeated, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "done", 0);
@@ -24,13 +19,13 @@ static void host_failures_are_repeated(void **state)
     builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
     play_wait_for(b, &done);
     builder_submission_done(b, 0, 0, 0, 0, 0);
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
 /* The failure may still be on its way when the recording has destroyed the semaphore already. */
-static void failures_are_awaited_before_the_semaphore_goes(void **state)
+TEST_ON(failures_are_awaited_before_the_semaphore_goes, struct play_fixture *fixture)
 {
-    struct trace_builder *b = play_start(*state);
+    struct trace_builder *b = play_start(fixture);
     builder_buffer_create(b, 1, NULL, 1);
     for (uint64_t i = 0; i < 50; i++) {
         const struct trace_semaphore_value gate = {10 + i, 1}, done = {100 + i, 1};
@@ -47,15 +42,15 @@ static void failures_are_awaited_before_the_semaphore_goes(void **state)
         builder_destroy(b, TRACE_SEMAPHORE_DESTROY, done.semaphore);
         builder_destroy(b, TRACE_SEMAPHORE_DESTROY, gate.semaphore);
     }
-    play_expect_same(*state, 0);
+    play_expect_same(fixture, 0);
 }
 
 /* A submission's 2 comes when the host has set 5, which fails the semaphore. The program saw it by
  * a wait, by a query, or not at all; in no case is it a difference. */
-static void values_that_come_too_late_are_no_difference(void **state)
+TEST_ON(values_that_come_too_late_are_no_difference, struct play_fixture *fixture)
 {
     for (int look = 0; look < 3; look++) {
-        struct trace_builder *b = play_start(*state);
+        struct trace_builder *b = play_start(fixture);
         const struct trace_semaphore_value gate = {1, 1}, two = {2, 2}, six = {2, 6};
         builder_semaphore_create(b, 1, "gate", 0);
         builder_semaphore_create(b, 2, "overtaken", 0);
@@ -68,7 +63,7 @@ static void values_that_come_too_late_are_no_difference(void **state)
             play_wait_for(b, &six);
         if (look == 2)
             builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 0, NULL);
-        play_expect_same(*state, 0);
+        play_expect_same(fixture, 0);
     }
 }
 
@@ -89,10 +84,10 @@ static void play_failed_fill(struct play_fixture *fixture, enum hal_status failu
     assert_int_equal(play_often(fixture, 1, out_report), HAL_OK);
 }
 
-static void work_that_no_longer_fails_is_a_difference(void **state)
+TEST_ON(work_that_no_longer_fails_is_a_difference, struct play_fixture *fixture)
 {
     struct replay_report report;
-    play_failed_fill(*state, HAL_FAILED, &report);
+    play_failed_fill(fixture, HAL_FAILED, &report);
     assert_int_equal(report.different_outcomes, 2);
     assert_int_equal(report.unmet_losses, 0);
     assert_non_null(strstr(report.first_outcome, "semaphore_wait (ticket 6)"));
@@ -100,20 +95,19 @@ static void work_that_no_longer_fails_is_a_difference(void **state)
 }
 
 /* A device is not lost on demand: that says nothing about the work. */
-static void a_loss_that_does_not_come_again_is_no_difference(void **state)
+TEST_ON(a_loss_that_does_not_come_again_is_no_difference, struct play_fixture *fixture)
 {
     struct replay_report report;
-    play_failed_fill(*state, HAL_DEVICE_LOST, &report);
+    play_failed_fill(fixture, HAL_DEVICE_LOST, &report);
     assert_int_equal(report.different_outcomes, 0);
     assert_int_equal(report.unmet_losses, 2);
 }
 
 /* What a lost device left: work that waits for what never comes, and for that; work that it
  * refused. The program waits for each, or looks, or lets go. */
-static void work_of_a_lost_device_does_not_hang(void **state)
+TEST_ON(work_of_a_lost_device_does_not_hang, struct play_fixture *fixture)
 {
     for (int look = 0; look < 4; look++) {
-        struct play_fixture *fixture = *state;
         struct replay_report report = {0};
         struct trace_builder *b = play_start(fixture);
         const struct trace_semaphore_value never = {1, 1}, stuck = {2, 5}, next = {3, 1},
@@ -151,9 +145,8 @@ static void work_of_a_lost_device_does_not_hang(void **state)
 }
 
 /* The program waited for one of two, of which the other comes only behind the wait. */
-static void a_wait_for_any_is_no_wait_for_all(void **state)
+TEST_ON(a_wait_for_any_is_no_wait_for_all, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
     builder_semaphore_create(b, 1, "gate", 0);
@@ -169,10 +162,9 @@ static void a_wait_for_any_is_no_wait_for_all(void **state)
 }
 
 /* 'gate' fails with one status, the wait had returned another, or the same. */
-static void a_failed_wait_fails_as_it_did(void **state)
+TEST_ON(a_failed_wait_fails_as_it_did, struct play_fixture *fixture)
 {
     static const enum hal_status recorded[] = {HAL_IO, HAL_FAILED};
-    struct play_fixture *fixture = *state;
     for (size_t i = 0; i < 2; i++) {
         struct replay_report report = {0};
         struct trace_builder *b = play_start(fixture);
@@ -189,10 +181,10 @@ static void a_failed_wait_fails_as_it_did(void **state)
 
 /* 'gate' fails, so 'done' does, and then 'last'. That of 'done' is known from a wait, from one for
  * two that does not tell which, from a query, or from the end of the work. */
-static void failures_are_known_in_several_ways(void **state)
+TEST_ON(failures_are_known_in_several_ways, struct play_fixture *fixture)
 {
     for (int look = 0; look < 4; look++) {
-        struct trace_builder *b = play_start(*state);
+        struct trace_builder *b = play_start(fixture);
         const struct trace_semaphore_value gate = {1, 1}, values[] = {{2, 1}, {3, 1}},
                                            last = {4, 1};
         for (uint64_t id = 1; id <= 4; id++)
@@ -208,14 +200,13 @@ static void failures_are_known_in_several_ways(void **state)
         if (look == 3)
             builder_submission_done(b, 0, 0, 0, 0, 0);
         play_wait_for(b, &last);
-        play_expect_same(*state, 0);
+        play_expect_same(fixture, 0);
     }
 }
 
 /* A wait for 'gate', which failed, and 'done', of which the trace says that it did not. */
-static void a_known_failure_is_no_excuse_for_others(void **state)
+TEST_ON(a_known_failure_is_no_excuse_for_others, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
@@ -232,9 +223,8 @@ static void a_known_failure_is_no_excuse_for_others(void **state)
 }
 
 /* One of two has failed: a wait for any goes on with the other, a wait for all does not. */
-static void a_wait_for_any_outlives_a_failure(void **state)
+TEST_ON(a_wait_for_any_outlives_a_failure, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     for (uint32_t mode = HAL_WAIT_ALL; mode <= HAL_WAIT_ANY; mode++) {
         struct trace_builder *b = play_start(fixture);
         const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
@@ -252,9 +242,8 @@ static void a_wait_for_any_outlives_a_failure(void **state)
     }
 }
 
-static void work_that_hangs_is_named(void **state)
+TEST_ON(work_that_hangs_is_named, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 5};
@@ -272,9 +261,8 @@ static void work_that_hangs_is_named(void **state)
     assert_non_null(strstr(hal_message(), "#s17"));
 }
 
-static void an_idle_wait_that_hangs_is_named(void **state)
+TEST_ON(an_idle_wait_that_hangs_is_named, struct play_fixture *fixture)
 {
-    struct play_fixture *fixture = *state;
     struct replay_report report = {0};
     struct trace_builder *b = play_start(fixture);
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
@@ -291,22 +279,4 @@ static void an_idle_wait_that_hangs_is_named(void **state)
     assert_non_null(strstr(hal_message(), "'done'"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_failures_are_repeated),
-        cmocka_unit_test(failures_are_awaited_before_the_semaphore_goes),
-        cmocka_unit_test(values_that_come_too_late_are_no_difference),
-        cmocka_unit_test(work_that_no_longer_fails_is_a_difference),
-        cmocka_unit_test(a_loss_that_does_not_come_again_is_no_difference),
-        cmocka_unit_test(work_of_a_lost_device_does_not_hang),
-        cmocka_unit_test(a_wait_for_any_is_no_wait_for_all),
-        cmocka_unit_test(a_failed_wait_fails_as_it_did),
-        cmocka_unit_test(failures_are_known_in_several_ways),
-        cmocka_unit_test(a_known_failure_is_no_excuse_for_others),
-        cmocka_unit_test(a_wait_for_any_outlives_a_failure),
-        cmocka_unit_test(work_that_hangs_is_named),
-        cmocka_unit_test(an_idle_wait_that_hangs_is_named),
-    };
-    return cmocka_run_group_tests(tests, play_set_up, play_tear_down);
-}
+TEST_SUITE_FIXTURE(play_set_up, play_tear_down);

@@ -34,9 +34,8 @@ static void *hold_and_give(void *argument)
     return NULL;
 }
 
-static void entries_are_taken_once(void **state)
+TEST(entries_are_taken_once)
 {
-    (void)state;
     struct capture_pool pool;
     pthread_t threads[THREADS];
     capture_pool_init(&pool, 5 * sizeof(uint64_t));
@@ -51,9 +50,8 @@ static void entries_are_taken_once(void **state)
     capture_pool_finish(&pool);
 }
 
-static void many_entries_are_distinct_and_come_back(void **state)
+TEST(many_entries_are_distinct_and_come_back)
 {
-    (void)state;
     enum { COUNT = 3000 };
     struct capture_pool pool;
     static uint32_t *entries[COUNT];
@@ -93,9 +91,8 @@ static void *number_words(void *argument)
     return NULL;
 }
 
-static void the_same_bytes_get_the_same_number(void **state)
+TEST(the_same_bytes_get_the_same_number)
 {
-    (void)state;
     struct capture_table table;
     struct counting counting[THREADS];
     pthread_t threads[THREADS];
@@ -120,9 +117,8 @@ static void the_same_bytes_get_the_same_number(void **state)
     capture_table_finish(&table);
 }
 
-static void a_full_table_says_so(void **state)
+TEST(a_full_table_says_so)
 {
-    (void)state;
     struct capture_table table;
     bool is_new;
     assert_ok(capture_table_init(&table, 2, 3));
@@ -135,15 +131,4 @@ static void a_full_table_says_so(void **state)
     assert_int_equal(capture_table_number(&table, "a", 1, &is_new), 2);
     assert_false(is_new);
     capture_table_finish(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_taken_once),
-        cmocka_unit_test(many_entries_are_distinct_and_come_back),
-        cmocka_unit_test(the_same_bytes_get_the_same_number),
-        cmocka_unit_test(a_full_table_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

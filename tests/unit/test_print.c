@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/print.c: as the C library prints, but what strings bring is cleaned. */
 #include "hal/base/print.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static char got[4096];
 
@@ -40,9 +33,8 @@ static const char *HAL_PRINTF(1, 2) print(const char *format, ...)
         assert_string_equal(print(__VA_ARGS__), wanted_);                                          \
     } while (0)
 
-static void numbers_are_the_c_librarys(void **state)
+TEST(numbers_are_the_c_librarys)
 {
-    (void)state;
     static const int64_t values[] = {0, 1, -1, 9, 10, -4096, INT32_MAX, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         const int64_t v = values[i];
@@ -60,9 +52,8 @@ static void numbers_are_the_c_librarys(void **state)
     SAME("nothing");
 }
 
-static void strings_have_width_and_precision(void **state)
+TEST(strings_have_width_and_precision)
 {
-    (void)state;
     SAME("%s|%10s|%-10s|%.3s|%.*s|%*s|%-*s|%c", "abcdef", "abc", "abc", "abcdef", 2, "abcdef", 5,
          "ab", 5, "ab", 'x');
     assert_string_equal(print("[%s]", (const char *)NULL), "[]");
@@ -70,9 +61,8 @@ static void strings_have_width_and_precision(void **state)
     assert_string_equal(print("%.*s", 3, unended), "abc");
 }
 
-static void strings_are_cleaned_and_formats_are_not(void **state)
+TEST(strings_are_cleaned_and_formats_are_not)
 {
-    (void)state;
     assert_string_equal(print("\x1b[1m%s\n", "a\x1b]0;x\x07\n\xFF\xC2\x9B\x7F caf\xC3\xA9"),
                         "\x1b[1ma?]0;x????? caf\xC3\xA9\n");
     assert_string_equal(print("%6s|%-6s|", "\xC2\x9B\x1b", "\xE2\x80\xAE"), "    ??|?     |");
@@ -81,9 +71,8 @@ static void strings_are_cleaned_and_formats_are_not(void **state)
     assert_string_equal(print("%s", "%n%s"), "%n%s");
 }
 
-static void streams_get_it(void **state)
+TEST(streams_get_it)
 {
-    (void)state;
     char text[64] = "";
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -92,15 +81,4 @@ static void streams_get_it(void **state)
     assert_int_equal(fread(text, 1, sizeof text - 1, file), 7);
     assert_string_equal(text, "a?b: 7\n");
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_the_c_librarys),
-        cmocka_unit_test(strings_have_width_and_precision),
-        cmocka_unit_test(strings_are_cleaned_and_formats_are_not),
-        cmocka_unit_test(streams_get_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

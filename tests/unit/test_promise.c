@@ -3,16 +3,10 @@
  * model that goes over all submissions until nothing changes. The seed is printed; HAL_TEST_SEED
  * repeats it. */
 #include "hal/core/promise.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { SEMAPHORES = 5, MOST = 40, WAITS = 2, HIGHEST = 12 };
 
@@ -111,9 +105,8 @@ static bool comes(struct graph *g, size_t wait, uint64_t wait_value, size_t sema
 
 enum { A, B, C, D, E };
 
-static void a_promise_needs_all_before_it(void **state)
+TEST(a_promise_needs_all_before_it)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     step(&g, A, 1, B, 1);
@@ -129,9 +122,8 @@ static void a_promise_needs_all_before_it(void **state)
     end(&g);
 }
 
-static void a_failed_semaphore_delays_nobody(void **state)
+TEST(a_failed_semaphore_delays_nobody)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     step(&g, A, 7, B, 1);
@@ -142,9 +134,8 @@ static void a_failed_semaphore_delays_nobody(void **state)
     hal_timeline_finish(&g.semaphores[A]);
 }
 
-static void circles_do_not_come(void **state)
+TEST(circles_do_not_come)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     step(&g, A, 1, B, 1);
@@ -157,9 +148,8 @@ static void circles_do_not_come(void **state)
 }
 
 /* Somebody may still signal 1 before: whoever waits for 1 does not wait for the gate. */
-static void a_higher_value_implies_nothing(void **state)
+TEST(a_higher_value_implies_nothing)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     step(&g, A, 1, B, 5);
@@ -169,9 +159,8 @@ static void a_higher_value_implies_nothing(void **state)
     end(&g);
 }
 
-static void other_ranks_may_be_late(void **state)
+TEST(other_ranks_may_be_late)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     struct made *made = &g.made[g.count++];
@@ -189,9 +178,8 @@ static void other_ranks_may_be_late(void **state)
     end(&g);
 }
 
-static void what_was_refused_promises_nothing(void **state)
+TEST(what_was_refused_promises_nothing)
 {
-    (void)state;
     struct graph g;
     begin(&g);
     const struct hal_semaphore_value signal = {&g.semaphores[A], 1};
@@ -211,9 +199,8 @@ static void what_was_refused_promises_nothing(void **state)
 }
 
 /* Long lines, in either order, are no matter of the stack; and the name of what is missing. */
-static void long_lines(void **state)
+TEST(long_lines)
 {
-    (void)state;
     enum { COUNT = 100000 };
     struct graph g;
     struct hal_submission *line = calloc(COUNT, sizeof *line);
@@ -392,9 +379,8 @@ static void advance(struct graph *g, struct step *one)
         atomic_store(&one->signal.semaphore->value, one->signal.value);
 }
 
-static void as_the_model_says(void **state)
+TEST(as_the_model_says)
 {
-    (void)state;
     const char *text = getenv("HAL_TEST_SEED");
     const uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL) * 1000003;
     print_message("HAL_TEST_SEED=%" PRIu64 "\n", seed);
@@ -410,19 +396,4 @@ static void as_the_model_says(void **state)
         }
         end(&g);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_promise_needs_all_before_it),
-        cmocka_unit_test(a_failed_semaphore_delays_nobody),
-        cmocka_unit_test(circles_do_not_come),
-        cmocka_unit_test(a_higher_value_implies_nothing),
-        cmocka_unit_test(other_ranks_may_be_late),
-        cmocka_unit_test(what_was_refused_promises_nothing),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(as_the_model_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

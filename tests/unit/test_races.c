@@ -109,9 +109,8 @@ static void expect_names(struct fixture *f, const char *before, const char *afte
 
 /* ---- Between submissions ---- */
 
-static void queues_order_nothing(void **state)
+TEST_ON(queues_order_nothing, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     fill(f, 1, none, SECOND_AT(1)); /* on the same queue */
     expect(f, 1, 0);
@@ -123,26 +122,23 @@ static void queues_order_nothing(void **state)
     assert_false(f->races.list[0].inside);
 }
 
-static void a_semaphore_orders(void **state)
+TEST_ON(a_semaphore_orders, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(3));
     fill(f, 1, FIRST_AT(2), SECOND_AT(1)); /* reached by 3 */
     fill(f, 2, SECOND_AT(1), none);
     expect(f, 0, 0);
 }
 
-static void a_wait_before_its_signal_orders(void **state)
+TEST_ON(a_wait_before_its_signal_orders, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, FIRST_AT(1), none);
     fill(f, 1, none, FIRST_AT(1)); /* and runs first */
     expect(f, 0, 0);
 }
 
-static void the_host_orders_what_it_waits_for(void **state)
+TEST_ON(the_host_orders_what_it_waits_for, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     host_wait(f, HAL_WAIT_ALL, FIRST_AT(1), HAL_OK);
     fill(f, 1, none, FIRST_AT(2));
@@ -156,9 +152,8 @@ static void the_host_orders_what_it_waits_for(void **state)
 }
 
 /* A wait for any may be for this one; the wait that failed has seen the work end. */
-static void what_may_order_raises_no_alarm(void **state)
+TEST_ON(what_may_order_raises_no_alarm, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     host_wait(f, HAL_WAIT_ANY, FIRST_AT(1), HAL_OK);
     fill(f, 1, none, FIRST_AT(2));
@@ -167,27 +162,24 @@ static void what_may_order_raises_no_alarm(void **state)
     expect(f, 0, 0);
 }
 
-static void a_wait_that_timed_out_orders_nothing(void **state)
+TEST_ON(a_wait_that_timed_out_orders_nothing, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     host_wait(f, HAL_WAIT_ALL, FIRST_AT(1), HAL_TIMEOUT);
     fill(f, 1, none, none);
     expect(f, 1, 0);
 }
 
-static void a_query_of_an_earlier_value_orders_nothing(void **state)
+TEST_ON(a_query_of_an_earlier_value_orders_nothing, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     builder_semaphore(&f->b, TRACE_SEMAPHORE_QUERY, FIRST, 0, NULL);
     fill(f, 1, none, none);
     expect(f, 1, 0);
 }
 
-static void the_host_s_signal_orders_what_it_knows(void **state)
+TEST_ON(the_host_s_signal_orders_what_it_knows, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     fill(f, 1, SECOND_AT(1), none);
     host_wait(f, HAL_WAIT_ALL, FIRST_AT(1), HAL_OK);
@@ -196,9 +188,8 @@ static void the_host_s_signal_orders_what_it_knows(void **state)
     expect(f, 0, 0);
 }
 
-static void a_signal_too_early_orders_nothing(void **state)
+TEST_ON(a_signal_too_early_orders_nothing, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, SECOND_AT(1), none);
     builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, SECOND, 1, NULL);
     host_access(f, true);
@@ -206,9 +197,8 @@ static void a_signal_too_early_orders_nothing(void **state)
     assert_true(f->races.list[0].after.host);
 }
 
-static void the_host_races_with_work_in_flight(void **state)
+TEST_ON(the_host_races_with_work_in_flight, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     host_access(f, false);
     host_wait(f, HAL_WAIT_ALL, FIRST_AT(1), HAL_OK);
@@ -220,27 +210,24 @@ static void the_host_races_with_work_in_flight(void **state)
 }
 
 /* Of what it might see in a mapping nobody knows whether it looks. */
-static void what_the_host_could_see_is_no_access(void **state)
+TEST_ON(what_the_host_could_see_is_no_access, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, none);
     f->b.flags = TRACE_FLAG_OBSERVED;
     host_access(f, false);
     expect(f, 0, 0);
 }
 
-static void writes_through_persistent_mappings_are_possible(void **state)
+TEST_ON(writes_through_persistent_mappings_are_possible, struct fixture *f)
 {
-    struct fixture *f = *state;
     builder_mapping(&f->b, TRACE_BUFFER_MAP, BUFFER, 1, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 64);
     fill(f, 0, none, none);
     host_access(f, true);
     expect(f, 0, 1);
 }
 
-static void command_buffers_of_a_submission_are_in_order(void **state)
+TEST_ON(command_buffers_of_a_submission_are_in_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t n = 0; n < 2; n++) {
         builder_command_buffer_create(&f->b, COMMANDS + n, NULL, 0);
         builder_fill(&f->b, BUFFER, 0, 64, 1, 1);
@@ -250,9 +237,8 @@ static void command_buffers_of_a_submission_are_in_order(void **state)
     expect(f, 0, 0);
 }
 
-static void queues_that_move_files_take_part(void **state)
+TEST_ON(queues_that_move_files_take_part, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, none);
     f->b.operation = (struct trace_submit){
         .operation = TRACE_OPERATION_READ, .buffer = BUFFER, .offset = 32, .size = 64};
@@ -266,9 +252,8 @@ static void queues_that_move_files_take_part(void **state)
 }
 
 /* Its waits are in the traces of other devices. */
-static void semaphores_of_others_raise_no_alarm(void **state)
+TEST_ON(semaphores_of_others_raise_no_alarm, struct fixture *f)
 {
-    struct fixture *f = *state;
     f->b.flags = TRACE_FLAG_EXTERNAL;
     builder_semaphore_create(&f->b, 50, "far", 0);
     f->b.flags = 0;
@@ -307,18 +292,16 @@ static void run(struct fixture *f, uint64_t n, uint64_t executable, uint32_t ent
     submit(f, n, 0, none, none);
 }
 
-static void kernels_that_read_never_write(void **state)
+TEST_ON(kernels_that_read_never_write, struct fixture *f)
 {
-    struct fixture *f = *state;
     create_kernels(f);
     run(f, 0, KERNEL, READS, 0, 64);
     run(f, 1, KERNEL, READS, 0, 64);
     expect(f, 0, 0);
 }
 
-static void a_kernel_that_writes_races_with_one_that_reads(void **state)
+TEST_ON(a_kernel_that_writes_races_with_one_that_reads, struct fixture *f)
 {
-    struct fixture *f = *state;
     create_kernels(f);
     run(f, 0, KERNEL, READS, 0, 64);
     run(f, 1, KERNEL, WRITES, 32, 64);
@@ -326,9 +309,8 @@ static void a_kernel_that_writes_races_with_one_that_reads(void **state)
     expect_names(f, "#s0.d0 (dispatch of 'reads')", "#s1.d0 (dispatch of 'writes')");
 }
 
-static void a_kernel_that_declares_nothing_is_possible(void **state)
+TEST_ON(a_kernel_that_declares_nothing_is_possible, struct fixture *f)
 {
-    struct fixture *f = *state;
     create_kernels(f);
     run(f, 0, KERNEL, WRITES, 0, 64);
     run(f, 1, KERNEL + 1, 0, 32, 64);
@@ -336,18 +318,16 @@ static void a_kernel_that_declares_nothing_is_possible(void **state)
 }
 
 /* To the end of the buffer: a thread for each word touches all, a few of them some part. */
-static void few_threads_on_a_whole_buffer_are_possible(void **state)
+TEST_ON(few_threads_on_a_whole_buffer_are_possible, struct fixture *f)
 {
-    struct fixture *f = *state;
     create_kernels(f);
     run(f, 0, KERNEL, WRITES, 0, 4096); /* a slot, say */
     run(f, 1, KERNEL, WRITES, 0, 4096);
     expect(f, 0, 1);
 }
 
-static void a_thread_for_each_word_of_a_whole_buffer_races(void **state)
+TEST_ON(a_thread_for_each_word_of_a_whole_buffer_races, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct trace_binding whole = {BUFFER, 0, 4096};
     create_kernels(f);
     builder_command_buffer_create(&f->b, COMMANDS, NULL, 0);
@@ -413,9 +393,9 @@ static uint64_t cost_of(uint64_t count)
     return cost;
 }
 
-static void cost_is_linear_in_submissions(void **state)
+TEST_ON(cost_is_linear_in_submissions, struct fixture *f)
 {
-    (void)state;
+    assert_ok(builder_close(&f->b, NULL)); /* it makes records of its own */
     const uint64_t few = cost_of(10000), many = cost_of(100000);
     print_message("%llu steps for 10,000 submissions, %llu for 100,000\n", (unsigned long long)few,
                   (unsigned long long)many);
@@ -424,9 +404,8 @@ static void cost_is_linear_in_submissions(void **state)
 }
 
 /* Work that nothing orders with anything: there are not so many chains, and no false alarm. */
-static void beyond_the_limits_nothing_is_reported_wrongly(void **state)
+TEST_ON(beyond_the_limits_nothing_is_reported_wrongly, struct fixture *f)
 {
-    struct fixture *f = *state;
     enum { COUNT = TRACE_ORDER_CHAINS + 10 };
     for (uint64_t n = 0; n < COUNT; n++) {
         builder_command_buffer_create(&f->b, COMMANDS + n, NULL, 0);
@@ -442,9 +421,8 @@ static void beyond_the_limits_nothing_is_reported_wrongly(void **state)
 }
 
 /* Of a semaphore with very many values the first are gone: no alarm, and it is known. */
-static void a_wait_for_a_value_of_long_ago_raises_no_alarm(void **state)
+TEST_ON(a_wait_for_a_value_of_long_ago_raises_no_alarm, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, none, FIRST_AT(1));
     for (uint64_t value = 2; value < 3 * TRACE_ORDER_VALUES; value++)
         builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, FIRST, value, NULL);
@@ -698,45 +676,14 @@ static void leave_one_out(struct fixture *f, bool submissions)
     assert_int_equal(clean, PROGRAMS);
 }
 
-static void every_missing_semaphore_is_found(void **state)
+TEST_ON(every_missing_semaphore_is_found, struct fixture *f)
 {
-    leave_one_out(*state, true);
+    leave_one_out(f, true);
 }
 
-static void every_missing_barrier_is_found(void **state)
+TEST_ON(every_missing_barrier_is_found, struct fixture *f)
 {
-    leave_one_out(*state, false);
+    leave_one_out(f, false);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(queues_order_nothing),
-        TEST(a_semaphore_orders),
-        TEST(a_wait_before_its_signal_orders),
-        TEST(the_host_orders_what_it_waits_for),
-        TEST(what_may_order_raises_no_alarm),
-        TEST(a_wait_that_timed_out_orders_nothing),
-        TEST(a_query_of_an_earlier_value_orders_nothing),
-        TEST(the_host_s_signal_orders_what_it_knows),
-        TEST(a_signal_too_early_orders_nothing),
-        TEST(the_host_races_with_work_in_flight),
-        TEST(what_the_host_could_see_is_no_access),
-        TEST(writes_through_persistent_mappings_are_possible),
-        TEST(command_buffers_of_a_submission_are_in_order),
-        TEST(queues_that_move_files_take_part),
-        TEST(semaphores_of_others_raise_no_alarm),
-        TEST(kernels_that_read_never_write),
-        TEST(a_kernel_that_writes_races_with_one_that_reads),
-        TEST(a_kernel_that_declares_nothing_is_possible),
-        TEST(few_threads_on_a_whole_buffer_are_possible),
-        TEST(a_thread_for_each_word_of_a_whole_buffer_races),
-        cmocka_unit_test(cost_is_linear_in_submissions),
-        TEST(beyond_the_limits_nothing_is_reported_wrongly),
-        TEST(a_wait_for_a_value_of_long_ago_raises_no_alarm),
-        TEST(every_missing_semaphore_is_found),
-        TEST(every_missing_barrier_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(begin, end);

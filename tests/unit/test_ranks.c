@@ -5,20 +5,11 @@
  *
  *     rank 0, queue 0   #s0 all_reduce 100..300    #s1 send to 1, 400..500
  *     rank 1, queue 2   #s7 all_reduce 220..300    #s8 receive from 0, 430..500 */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_folder.h"
 #include "viewer/report/report.h"
 #include "viewer/ui/view.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, ELEMENTS = 4096, F32 = 11, SUM = 1 };
 
@@ -182,9 +173,8 @@ static void expect_in_row(const char *frame, const char *name, const char *expec
         fail_msg("row '%s' lacks '%s': %s\nin:\n%s", name, expected, text, frame);
 }
 
-static void lanes_are_grouped_by_rank(void **state)
+TEST(lanes_are_grouped_by_rank)
 {
-    (void)state;
     struct view_model *model = open_two();
     char *frame = frame_of(model, "0", 32, 160);
     static const char *const order[] = {"all 2 devices", "rank 0 of 2: cpu?threads=1",
@@ -206,9 +196,8 @@ static void lanes_are_grouped_by_rank(void **state)
     view_model_close(model);
 }
 
-static void details_tell_the_meeting(void **state)
+TEST(details_tell_the_meeting)
 {
-    (void)state;
     struct view_model *model = open_two();
     char *frame = frame_of(model, "0g#s0<Enter>_", 32, 100);
     expect_in_row(frame, "device", "rank 0 of 2: cpu?threads=1");
@@ -235,9 +224,8 @@ static void details_tell_the_meeting(void **state)
 }
 
 /* Searching finds the ranks' lanes, not the one that has all devices. */
-static void searches_and_paths_name_ranks(void **state)
+TEST(searches_and_paths_name_ranks)
 {
-    (void)state;
     struct view_model *model = open_two();
     struct view *view;
     assert_int_equal(view_create(model, &view), HAL_OK);
@@ -265,9 +253,8 @@ static void dispatch_alone(struct trace_builder *b, uint64_t submission, uint32_
 }
 
 /* From device to device, and back; each time it is that device's lane. */
-static void the_same_kernel_is_shown_on_the_lane_of_its_device(void **state)
+TEST(the_same_kernel_is_shown_on_the_lane_of_its_device)
 {
-    (void)state;
     const struct trace_capture captures[] = {capture("cpu?threads=1", 40, 0, 0, 0),
                                              capture("cpu?threads=9", 40, 2, 10, 7)};
     struct trace_builder b;
@@ -318,9 +305,8 @@ static void expect_text(char *text, const char *expected)
         fail_msg("lacks '%s': %s", expected, text);
 }
 
-static void reports_know_the_rank(void **state)
+TEST(reports_know_the_rank)
 {
-    (void)state;
     struct view_model *model = open_two();
     char *text = report_of(model, VIEW_REPORT_SUBMISSIONS, true);
     expect_text(text, "{\"number\":7,\"queue\":2,\"rank\":1,");
@@ -344,9 +330,8 @@ static void reports_know_the_rank(void **state)
 }
 
 /* Numbers of groups are a process's own: the same one of another process is another group. */
-static void groups_of_other_processes_never_meet(void **state)
+TEST(groups_of_other_processes_never_meet)
 {
-    (void)state;
     const struct trace_capture captures[] = {capture("cpu?threads=1", 40, 0, 0, 0),
                                              capture("cpu?threads=9", 41, 2, 10, 7)};
     write_two(captures, 2);
@@ -362,9 +347,8 @@ static void groups_of_other_processes_never_meet(void **state)
 }
 
 /* A trace of one device that is one rank, or all of them, and one without any group. */
-static void one_device_may_be_ranks(void **state)
+TEST(one_device_may_be_ranks)
 {
-    (void)state;
     struct trace_builder b;
     write_two(NULL, 0);
     struct view_model *model = open_model();
@@ -389,9 +373,8 @@ static void one_device_may_be_ranks(void **state)
 }
 
 /* Captures whose numbers fall, repeat or are out of reach: what can be told apart is. */
-static void captures_without_sense_are_survived(void **state)
+TEST(captures_without_sense_are_survived)
 {
-    (void)state;
     const struct trace_capture wild[][3] = {
         {capture("a", 1, 5, 0, 0), capture("b", 2, 2, 9, 0), capture("c", 3, 1, 3, 0)},
         {capture("a", 1, 0, 0, 0), capture("b", 2, 0, 0, 0), capture("c", 3, 0, 0, 0)},
@@ -411,17 +394,4 @@ static void captures_without_sense_are_survived(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lanes_are_grouped_by_rank),
-        cmocka_unit_test(details_tell_the_meeting),
-        cmocka_unit_test(searches_and_paths_name_ranks),
-        cmocka_unit_test(the_same_kernel_is_shown_on_the_lane_of_its_device),
-        cmocka_unit_test(reports_know_the_rank),
-        cmocka_unit_test(groups_of_other_processes_never_meet),
-        cmocka_unit_test(one_device_may_be_ranks),
-        cmocka_unit_test(captures_without_sense_are_survived),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

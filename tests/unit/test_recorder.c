@@ -193,9 +193,46 @@ static void assert_is_long_enough(const char *file)
 
 /* ---- Tests -------------------------------------------------------------------------------- */
 
-static void the_end_of_a_run_is_kept(void **state)
+/* Names count a process's captures: this case and the next come first. */
+TEST(a_signal_writes_it_out)
 {
-    (void)state;
+    struct work work;
+    setenv("HAL_DEVICE_PROFILING_LAST", "10ms", 1);
+    setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
+    begin(&work, "cpu?threads=1");
+    for (int i = 0; i < 5; i++)
+        step(&work);
+    raise(SIGUSR1);
+    step(&work);
+    assert_holds_the_end(path, 4, false);
+    end(&work);
+    signal(SIGUSR1, SIG_DFL);
+    assert_int_equal(assert_holds_the_end(second, 5, false), 5);
+    assert_replays(path);
+    assert_replays(second);
+}
+
+TEST(a_short_run_is_kept_whole)
+{
+    struct work work;
+    char day[] = "24h";
+    setenv("HAL_DEVICE_PROFILING_LAST", day, 1);
+    setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
+    begin(&work, "cpu?threads=1");
+    for (int i = 0; i < 10; i++)
+        step(&work);
+    end(&work);
+    struct captured captured;
+    captured_open(&captured, second);
+    assert_false(trace_reader_header(captured.reader)->late_start);
+    assert_int_equal(trace_reader_header(captured.reader)->last_ns, 86400000000000);
+    assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 10);
+    captured_close(&captured);
+    assert_replays(second);
+}
+
+TEST(the_end_of_a_run_is_kept)
+{
     struct work work;
     begin(&work, "cpu?threads=1");
     record_last(work.device);
@@ -213,9 +250,8 @@ static void the_end_of_a_run_is_kept(void **state)
 }
 
 /* A flush that gives up changes nothing; one that does not leaves no gap between the files. */
-static void a_flush_gives_up_and_another_leaves_no_gap(void **state)
+TEST(a_flush_gives_up_and_another_leaves_no_gap)
 {
-    (void)state;
     enum { STEPS = 20 };
     struct work work;
     begin(&work, "cpu?threads=1");
@@ -254,9 +290,8 @@ static void *run_beside(void *device)
 
 /* Objects come and go, and work is in flight, while checkpoints are made. (Threads that write to
  * mapped memory beside each other's submissions are what ThreadSanitizer calls a race.) */
-static void several_threads_are_recorded(void **state)
+TEST(several_threads_are_recorded)
 {
-    (void)state;
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
     struct hal_device *device = fixture_device("cpu?threads=2&queues=2");
@@ -270,29 +305,8 @@ static void several_threads_are_recorded(void **state)
     assert_replays(path);
 }
 
-static void a_short_run_is_kept_whole(void **state)
+TEST(it_is_written_out_on_demand)
 {
-    (void)state;
-    struct work work;
-    char day[] = "24h";
-    setenv("HAL_DEVICE_PROFILING_LAST", day, 1);
-    setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
-    begin(&work, "cpu?threads=1");
-    for (int i = 0; i < 10; i++)
-        step(&work);
-    end(&work);
-    struct captured captured;
-    captured_open(&captured, second);
-    assert_false(trace_reader_header(captured.reader)->late_start);
-    assert_int_equal(trace_reader_header(captured.reader)->last_ns, 86400000000000);
-    assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 10);
-    captured_close(&captured);
-    assert_replays(second);
-}
-
-static void it_is_written_out_on_demand(void **state)
-{
-    (void)state;
     struct work work;
     begin(&work, "cpu?threads=1");
     record_last(work.device);
@@ -311,29 +325,9 @@ static void it_is_written_out_on_demand(void **state)
     assert_replays(second);
 }
 
-static void a_signal_writes_it_out(void **state)
-{
-    (void)state;
-    struct work work;
-    setenv("HAL_DEVICE_PROFILING_LAST", "10ms", 1);
-    setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
-    begin(&work, "cpu?threads=1");
-    for (int i = 0; i < 5; i++)
-        step(&work);
-    raise(SIGUSR1);
-    step(&work);
-    assert_holds_the_end(path, 4, false);
-    end(&work);
-    signal(SIGUSR1, SIG_DFL);
-    assert_int_equal(assert_holds_the_end(second, 5, false), 5);
-    assert_replays(path);
-    assert_replays(second);
-}
-
 /* The child tells how far it is; what it had done by then must be there. */
-static void nothing_is_lost_when_the_process_is_killed(void **state)
+TEST(nothing_is_lost_when_the_process_is_killed)
 {
-    (void)state;
     int ends[2];
     uint64_t told = 0;
     assert_int_equal(pipe(ends), 0);
@@ -369,9 +363,8 @@ static void nothing_is_lost_when_the_process_is_killed(void **state)
     assert_replays(path);
 }
 
-static void wrong_times_are_refused(void **state)
+TEST(wrong_times_are_refused)
 {
-    (void)state;
     static const char *const wrong[] = {
         "0", "9ms", "25h", "5x", "-1s", "s", "1.5s", "5 s", "99999999999999999999s"};
     struct hal_device *device;
@@ -392,18 +385,5 @@ static void wrong_times_are_refused(void **state)
     hal_device_release(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        /* Names count a process's captures: these two come first. */
-        cmocka_unit_test_teardown(a_signal_writes_it_out, remove_traces),
-        cmocka_unit_test_teardown(a_short_run_is_kept_whole, remove_traces),
-        cmocka_unit_test_teardown(the_end_of_a_run_is_kept, remove_traces),
-        cmocka_unit_test_teardown(a_flush_gives_up_and_another_leaves_no_gap, remove_traces),
-        cmocka_unit_test_teardown(several_threads_are_recorded, remove_traces),
-        cmocka_unit_test_teardown(it_is_written_out_on_demand, remove_traces),
-        cmocka_unit_test_teardown(nothing_is_lost_when_the_process_is_killed, remove_traces),
-        cmocka_unit_test_teardown(wrong_times_are_refused, remove_traces),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_traces);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

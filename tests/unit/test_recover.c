@@ -328,9 +328,8 @@ static unsigned count_other_names(void)
 
 /* A flight recorder writes two files. Killed, it leaves the one with the name: with its sidecar, or
  * whole in the instant before the next one takes the name, whose own name stays in that instant. */
-static void a_killed_flight_recorder_leaves_one_file(void **state)
+TEST(a_killed_flight_recorder_leaves_one_file)
 {
-    (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     uint64_t random = fixture_seed();
@@ -373,9 +372,8 @@ static void rewrite_sidecar(const char *sidecar, int64_t older_by_ns, bool has_s
 
 /* Killed right after a flight recorder's next file took the name: the sidecar still speaks of the
  * file before. */
-static void a_file_that_has_just_taken_the_name_is_recovered(void **state)
+TEST(a_file_that_has_just_taken_the_name_is_recovered)
 {
-    (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     char sidecar[PATH_MAX];
@@ -392,9 +390,8 @@ static void a_file_that_has_just_taken_the_name_is_recovered(void **state)
     }
 }
 
-static void nothing_published_is_lost_to_kill_9(void **state)
+TEST(nothing_published_is_lost_to_kill_9)
 {
-    (void)state;
     uint64_t random = fixture_seed();
     for (int i = 0; i < KILLS; i++)
         kill_at_random(&random, i % 2 ? "3" : "1");
@@ -402,9 +399,8 @@ static void nothing_published_is_lost_to_kill_9(void **state)
 
 /* ---- Other ends ---- */
 
-static void an_end_without_a_farewell_is_recovered(void **state)
+TEST(an_end_without_a_farewell_is_recovered)
 {
-    (void)state;
     static const char *const ends[] = {"abort", "segv", "_exit", "exec"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct busy busy;
@@ -441,9 +437,8 @@ static void run_with_input(struct busy *busy, const char *end)
 }
 
 /* The child has the sidecar's descriptor, with its lock. */
-static void a_child_that_is_left_does_not_capture(void **state)
+TEST(a_child_that_is_left_does_not_capture)
 {
-    (void)state;
     struct busy busy;
     int status;
     run_with_input(&busy, "leave-child");
@@ -457,9 +452,8 @@ static void a_child_that_is_left_does_not_capture(void **state)
 }
 
 /* The process goes on as another program, which holds nothing of the capture. */
-static void what_a_program_became_does_not_capture(void **state)
+TEST(what_a_program_became_does_not_capture)
 {
-    (void)state;
     static const int64_t most_ns = 30 * INT64_C(1000000000);
     struct busy busy;
     struct trace_recovered recovered;
@@ -477,9 +471,8 @@ static void what_a_program_became_does_not_capture(void **state)
     check_nothing_is_lost(&busy);
 }
 
-static void a_forked_child_leaves_the_parents_trace_alone(void **state)
+TEST(a_forked_child_leaves_the_parents_trace_alone)
 {
-    (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     start(&busy, "1", "fork", "20", NULL);
@@ -490,9 +483,8 @@ static void a_forked_child_leaves_the_parents_trace_alone(void **state)
     assert_fails(recover(&recovered), HAL_NOT_FOUND, "nothing to recover");
 }
 
-static void a_good_end_leaves_no_sidecar(void **state)
+TEST(a_good_end_leaves_no_sidecar)
 {
-    (void)state;
     struct busy busy;
     char sidecar[PATH_MAX];
     start(&busy, "1", "exit", "20", NULL);
@@ -528,9 +520,8 @@ static void limit_space(void)
 }
 
 /* 805 MB by default: with less it makes do. */
-static void limits_shrink_the_sidecar(void **state)
+TEST(limits_shrink_the_sidecar)
 {
-    (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     enum { LIMITS = 1 }; /* sanitizers need more address space than there is */
 #else
@@ -547,9 +538,8 @@ static void limits_shrink_the_sidecar(void **state)
 }
 
 /* Too small for any sidecar: a device that is to be captured does not open, and that is all. */
-static void the_smallest_limit_is_no_signal(void **state)
+TEST(the_smallest_limit_is_no_signal)
 {
-    (void)state;
     struct busy busy;
     start(&busy, "1", "exit", "20", limit_files);
     const int status = finish(&busy);
@@ -609,9 +599,8 @@ static void fill_the_disk_at_once(void)
 }
 
 /* Each round has a name of its own, which one scope has. */
-static void what_was_never_defined_is_called_lost(void **state)
+TEST(what_was_never_defined_is_called_lost)
 {
-    (void)state;
     struct captured captured;
     struct trace_recovered recovered;
     char sidecar[PATH_MAX];
@@ -642,9 +631,8 @@ static void fill_the_disk(void)
 
 /* What was published while the disk was full goes on where the file ends, and the rest is said to
  * be missing, with the reason. */
-static void what_the_disk_had_no_room_for_is_recovered(void **state)
+TEST(what_the_disk_had_no_room_for_is_recovered)
 {
-    (void)state;
     struct busy busy;
     struct captured captured;
     struct found found;
@@ -671,9 +659,8 @@ static void what_the_disk_had_no_room_for_is_recovered(void **state)
 
 /* ---- Limits that are stated ---- */
 
-static void contents_wait_in_256_mib(void **state)
+TEST(contents_wait_in_256_mib)
 {
-    (void)state;
     struct busy busy;
     struct statvfs room;
     char sidecar[PATH_MAX];
@@ -694,9 +681,8 @@ static void contents_wait_in_256_mib(void **state)
 /* ---- Refusals ---- */
 
 /* Written by another program, say, and cut off. */
-static void a_file_without_a_sidecar_has_nothing_to_recover(void **state)
+TEST(a_file_without_a_sidecar_has_nothing_to_recover)
 {
-    (void)state;
     static const struct trace_header header = {.program = "x"};
     struct trace_recovered recovered;
     struct trace_writer *writer;
@@ -707,9 +693,8 @@ static void a_file_without_a_sidecar_has_nothing_to_recover(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void a_capture_that_goes_on_is_left_alone(void **state)
+TEST(a_capture_that_goes_on_is_left_alone)
 {
-    (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     start(&busy, "1", "forever", "0", NULL);
@@ -751,9 +736,8 @@ static bool is_listed_as_running(const char *sidecar)
 }
 
 /* Lists tell who runs, whose sidecar is not thrown away; and a sidecar's name will do. */
-static void sidecars_are_known_by_their_names(void **state)
+TEST(sidecars_are_known_by_their_names)
 {
-    (void)state;
     struct busy busy;
     char sidecar[PATH_MAX], output[1024];
     start(&busy, "1", "forever", "0", NULL);
@@ -781,9 +765,8 @@ static void copy_file(const char *from, const char *to)
 
 /* A trace that was whole once and was cut off later: there is nothing that could complete it, also
  * where a process of the same number has left a sidecar of that name. */
-static void what_a_broken_copy_lacks_is_nowhere(void **state)
+TEST(what_a_broken_copy_lacks_is_nowhere)
 {
-    (void)state;
     struct busy busy;
     struct stat info;
     struct trace_recovered recovered;
@@ -827,9 +810,8 @@ static void flip_bytes(const char *file, uint64_t *random, unsigned count)
 }
 
 /* Whatever it says: no crash, no hang, and an error leaves the trace as it was. */
-static void a_damaged_sidecar_harms_nothing(void **state)
+TEST(a_damaged_sidecar_harms_nothing)
 {
-    (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     char sidecar[PATH_MAX], damaged[PATH_MAX], output[PATH_MAX];
@@ -860,27 +842,5 @@ static void a_damaged_sidecar_harms_nothing(void **state)
     recover_and_check(&busy);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(nothing_published_is_lost_to_kill_9, leave_nothing),
-        cmocka_unit_test_teardown(a_killed_flight_recorder_leaves_one_file, leave_nothing),
-        cmocka_unit_test_teardown(a_file_that_has_just_taken_the_name_is_recovered, leave_nothing),
-        cmocka_unit_test_teardown(an_end_without_a_farewell_is_recovered, leave_nothing),
-        cmocka_unit_test_teardown(a_child_that_is_left_does_not_capture, leave_nothing),
-        cmocka_unit_test_teardown(what_a_program_became_does_not_capture, leave_nothing),
-        cmocka_unit_test_teardown(a_forked_child_leaves_the_parents_trace_alone, leave_nothing),
-        cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, leave_nothing),
-        cmocka_unit_test_teardown(limits_shrink_the_sidecar, leave_nothing),
-        cmocka_unit_test_teardown(the_smallest_limit_is_no_signal, leave_nothing),
-        cmocka_unit_test_teardown(what_was_never_defined_is_called_lost, leave_nothing),
-        cmocka_unit_test_teardown(what_the_disk_had_no_room_for_is_recovered, leave_nothing),
-        cmocka_unit_test_teardown(contents_wait_in_256_mib, leave_nothing),
-        cmocka_unit_test_teardown(a_file_without_a_sidecar_has_nothing_to_recover, leave_nothing),
-        cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, leave_nothing),
-        cmocka_unit_test_teardown(sidecars_are_known_by_their_names, leave_nothing),
-        cmocka_unit_test_teardown(what_a_broken_copy_lacks_is_nowhere, leave_nothing),
-        cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, leave_nothing),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_FIXTURE(NULL, leave_nothing);
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/analysis/reflection.c: what a record tells of bindings, and records that lie. */
 #include "format/analysis/reflection.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { ENTRIES = 3, MOST = 8 };
 
@@ -37,9 +29,8 @@ static void add(struct trace_reflection *r, uint64_t id, const struct trace_exec
     assert_int_equal(trace_reflection_add(r, id, what), HAL_OK);
 }
 
-static void modes_are_those_of_the_record(void **state)
+TEST(modes_are_those_of_the_record)
 {
-    (void)state;
     struct trace_reflection r = {0};
     struct trace_executable_create *made = record(good, 5);
     assert_true(trace_reflection_is_sound(made));
@@ -57,9 +48,8 @@ static void modes_are_those_of_the_record(void **state)
     trace_reflection_finish(&r);
 }
 
-static void no_binding_at_all_is_known_too(void **state)
+TEST(no_binding_at_all_is_known_too)
 {
-    (void)state;
     struct trace_reflection r = {0};
     struct trace_executable_create *made = record(good, 0);
     add(&r, 1, made);
@@ -71,9 +61,8 @@ static void no_binding_at_all_is_known_too(void **state)
     trace_reflection_finish(&r);
 }
 
-static void a_record_that_lies_tells_nothing(void **state)
+TEST(a_record_that_lies_tells_nothing)
 {
-    (void)state;
     static const struct trace_entry_binding wrong[][2] = {
         {{0, 0, 1, 1}, {0, 0, 0, 1}},
         {{0, 0, 0, 1}, {0, 0, 0, 1}},
@@ -98,9 +87,8 @@ static void a_record_that_lies_tells_nothing(void **state)
 }
 
 /* Kernels that only read need no order among themselves, but against a write. */
-static void readers_do_not_conflict(void **state)
+TEST(readers_do_not_conflict)
 {
-    (void)state;
     static const enum trace_access_mode modes[3] = {TRACE_ACCESS_MAY_READ, TRACE_ACCESS_READ,
                                                     TRACE_ACCESS_MAY_READ};
     struct trace_hazards h;
@@ -120,9 +108,8 @@ static void readers_do_not_conflict(void **state)
 
 /* A write after a kernel that may only read is a race, of declared accesses, but no certain one; of
  * a kernel that declares nothing, it is not even that. */
-static void what_may_be_is_not_certain(void **state)
+TEST(what_may_be_is_not_certain)
 {
-    (void)state;
     struct trace_hazards h;
     trace_hazards_begin(&h);
     trace_hazards_access(&h, &(struct trace_access){0, 2, TRACE_ACCESS_MAY_READ, 5, 0, 64});
@@ -137,16 +124,4 @@ static void what_may_be_is_not_certain(void **state)
     for (size_t i = 0; i < h.kept_race_count; i++)
         assert_false(h.races[i].certain);
     trace_hazards_finish(&h);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_are_those_of_the_record),
-        cmocka_unit_test(no_binding_at_all_is_known_too),
-        cmocka_unit_test(a_record_that_lies_tells_nothing),
-        cmocka_unit_test(readers_do_not_conflict),
-        cmocka_unit_test(what_may_be_is_not_certain),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

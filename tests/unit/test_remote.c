@@ -5,18 +5,12 @@
 #include "replay/cli/report.h"
 #include "replay/player/remote.h"
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BUFFER = 1, COMMANDS, DONE, BYTES = 64, READS = 2, VALUE = 7 };
 
@@ -245,18 +239,18 @@ static bool is_same(const struct fixture *f, enum hal_status status,
            replay_judge(replay_plan_get_info(f->plan), report) == REPLAY_EXIT_SAME;
 }
 
-static void the_recorded_bytes_are_the_same(void **state)
+TEST_ON(the_recorded_bytes_are_the_same, struct fixture *f)
 {
     struct replay_report report;
     for (enum lie lie = NONE; lie <= THE_BYTES_ALONE; lie++) {
-        const enum hal_status status = run(*state, lie, &report);
-        if (!is_same(*state, status, &report))
+        const enum hal_status status = run(f, lie, &report);
+        if (!is_same(f, status, &report))
             fail_msg("%d: %s", (int)lie, hal_message());
         assert_int_equal(report.compared_reads, READS);
     }
 }
 
-static void no_lie_is_the_same(void **state)
+TEST_ON(no_lie_is_the_same, struct fixture *f)
 {
     static const struct {
         enum lie lie;
@@ -283,7 +277,7 @@ static void no_lie_is_the_same(void **state)
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct replay_report report;
-        const enum hal_status status = run(*state, lies[i].lie, &report);
+        const enum hal_status status = run(f, lies[i].lie, &report);
         if (status == HAL_OK || !strstr(hal_message(), lies[i].message))
             fail_msg("lie %d: status %d, '%s'", (int)lies[i].lie, (int)status, hal_message());
         if (report.different_outcomes || report.unmet_losses || report.hung || report.total_ns ||
@@ -292,9 +286,8 @@ static void no_lie_is_the_same(void **state)
     }
 }
 
-static void other_bytes_are_different(void **state)
+TEST_ON(other_bytes_are_different, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_report report;
     assert_int_equal(run(f, WRONG_BYTES, &report), HAL_OK);
     assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report), REPLAY_EXIT_DIFFERENT);
@@ -304,9 +297,8 @@ static void other_bytes_are_different(void **state)
 }
 
 /* Eight of the bytes that are wrong are not in doubt, and differ. */
-static void bytes_in_doubt_are_never_the_same(void **state)
+TEST_ON(bytes_in_doubt_are_never_the_same, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_report report;
     assert_int_equal(run(f, DOUBTS, &report), HAL_OK);
     assert_int_equal(report.doubtful_reads, 1);
@@ -319,21 +311,21 @@ static void bytes_in_doubt_are_never_the_same(void **state)
 }
 
 /* Nothing can have taken longer than the parent has waited. */
-static void times_are_cut_to_what_has_passed(void **state)
+TEST_ON(times_are_cut_to_what_has_passed, struct fixture *f)
 {
     struct replay_report report;
     const int64_t begin_ns = hal_clock_ns();
-    assert_int_equal(run(*state, ENDLESS_TIME, &report), HAL_OK);
+    assert_int_equal(run(f, ENDLESS_TIME, &report), HAL_OK);
     assert_in_range(report.total_ns, 0, hal_clock_ns() - begin_ns);
     assert_in_range(report.wait_ns, 0, hal_clock_ns() - begin_ns);
 }
 
-static void a_limit_holds_where_bytes_are_taken_back(void **state)
+TEST_ON(a_limit_holds_where_bytes_are_taken_back, struct fixture *f)
 {
     enum { PATIENCE_S = 60 };
     struct replay_report report;
     alarm(PATIENCE_S); /* instead of for ever */
-    assert_int_equal(run(*state, TAKEN_BACK, &report), HAL_TIMEOUT);
+    assert_int_equal(run(f, TAKEN_BACK, &report), HAL_TIMEOUT);
     assert_non_null(strstr(hal_message(), "(--time-limit)"));
     alarm(0);
 }
@@ -378,15 +370,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_recorded_bytes_are_the_same),
-        cmocka_unit_test(no_lie_is_the_same),
-        cmocka_unit_test(other_bytes_are_different),
-        cmocka_unit_test(bytes_in_doubt_are_never_the_same),
-        cmocka_unit_test(times_are_cut_to_what_has_passed),
-        cmocka_unit_test(a_limit_holds_where_bytes_are_taken_back),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -73,9 +73,8 @@ static void replay(struct hal_device *device)
     replay_plan_destroy(plan);
 }
 
-static void the_peak_is_the_program_s(void **state)
+TEST(the_peak_is_the_program_s)
 {
-    (void)state;
     const struct hal_profiling_options options = {.file = path};
     struct hal_memory_statistics program, replayed;
     struct hal_device *device = fixture_device("cpu?threads=1");
@@ -92,10 +91,5 @@ static void the_peak_is_the_program_s(void **state)
     hal_device_release(device);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(the_peak_is_the_program_s, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/cli/options.c, options_values.c: what hal-replay makes of its command line. */
 #include "replay/cli/options.h"
+#include "tests/support/test.h"
 
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 8 };
 
@@ -35,9 +30,8 @@ static bool is(double value, double wanted)
     return value >= wanted && value <= wanted;
 }
 
-static void a_pace_is_a_factor(void **state)
+TEST(a_pace_is_a_factor)
 {
-    (void)state;
     assert_true(is(parse((const char *[MOST]){0})->replay.pace, 0));
     assert_true(is(parse((const char *[MOST]){"--pace=asap"})->replay.pace, 0));
     assert_true(is(parse((const char *[MOST]){"--pace=recorded"})->replay.pace, 1));
@@ -45,9 +39,8 @@ static void a_pace_is_a_factor(void **state)
     assert_true(is(parse((const char *[MOST]){"--pace=0.25x"})->replay.pace, 0.25));
 }
 
-static void a_threshold_is_in_percent(void **state)
+TEST(a_threshold_is_in_percent)
 {
-    (void)state;
     assert_true(is(parse((const char *[MOST]){0})->threshold_percent, 0));
     assert_true(is(
         parse((const char *[MOST]){"--threshold=12.5", "--compare=/dev/null"})->threshold_percent,
@@ -55,9 +48,8 @@ static void a_threshold_is_in_percent(void **state)
 }
 
 /* Twenty pairs, and as many runs at random moments. */
-static void runs_are_twenty(void **state)
+TEST(runs_are_twenty)
 {
-    (void)state;
     const struct replay_program *program =
         parse((const char *[MOST]){"--what-if=coalesce-submissions,queues=3"});
     assert_int_equal(program->runs, 20);
@@ -67,9 +59,8 @@ static void runs_are_twenty(void **state)
 }
 
 /* Whichever option they come in, all are done, and all are told. */
-static void changes_add_up(void **state)
+TEST(changes_add_up)
 {
-    (void)state;
     const struct replay_program *program =
         parse((const char *[MOST]){"--what-if=drop-barriers=5", "--what-if=queues=2,queues=2"});
     assert_string_equal(program->what_if, "drop-barriers=5,queues=2");
@@ -92,9 +83,8 @@ static void changes_add_up(void **state)
     assert_null(parse((const char *[MOST]){0})->what_if);
 }
 
-static void types_are_those_of_buffers_and_of_the_rest(void **state)
+TEST(types_are_those_of_buffers_and_of_the_rest)
 {
-    (void)state;
     const struct replay_program *program =
         parse((const char *[MOST]){"--type=bf16", "--type=w*:f16", "--type=#17:i8"});
     const struct replay_options *replay = &program->replay;
@@ -104,18 +94,16 @@ static void types_are_those_of_buffers_and_of_the_rest(void **state)
     assert_int_equal(replay_type_of(replay->types, 3, "x", 18), REPLAY_BF16);
 }
 
-static void a_tolerance_has_three_parts(void **state)
+TEST(a_tolerance_has_three_parts)
 {
-    (void)state;
     const struct replay_tolerance *tolerance =
         &parse((const char *[MOST]){"--tolerance=abs:0.5,rel:0.25,ulp:3"})->replay.tolerance;
     assert_true(is(tolerance->absolute, 0.5) && is(tolerance->relative, 0.25));
     assert_int_equal(tolerance->ulp, 3);
 }
 
-static void places_are_taken(void **state)
+TEST(places_are_taken)
 {
-    (void)state;
     const struct replay_program *program =
         parse((const char *[MOST]){"--loop=#s12.d40", "--repeat=7"});
     assert_true(program->look.has_loop && program->look.loop.has_dispatch);
@@ -125,9 +113,8 @@ static void places_are_taken(void **state)
 }
 
 /* "#s" may be left out, and labels may look like places. */
-static void dumps_have_places(void **state)
+TEST(dumps_have_places)
 {
-    (void)state;
     static const struct {
         const char *option, *buffer, *path;
         uint64_t submission;
@@ -152,19 +139,4 @@ static void dumps_have_places(void **state)
         assert_int_equal(dump->where.has_dispatch, dumps[i].dispatch >= 0);
         assert_true(!dump->where.has_dispatch || (int)dump->where.dispatch == dumps[i].dispatch);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pace_is_a_factor),
-        cmocka_unit_test(a_threshold_is_in_percent),
-        cmocka_unit_test(runs_are_twenty),
-        cmocka_unit_test(changes_add_up),
-        cmocka_unit_test(types_are_those_of_buffers_and_of_the_rest),
-        cmocka_unit_test(a_tolerance_has_three_parts),
-        cmocka_unit_test(places_are_taken),
-        cmocka_unit_test(dumps_have_places),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

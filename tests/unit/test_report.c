@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/compare/verdict.c, report.c, report_json.c: verdicts, times, text and JSON. */
 #include "replay/cli/report.h"
+#include "tests/support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct trace_header header = {
     .program = "/bin/app",
@@ -28,9 +23,8 @@ static struct replay_plan_info whole_plan(void)
                                      .submissions = 3};
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
-    (void)state;
     struct replay_plan_info plan = whole_plan();
     struct replay_report report = {0};
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
@@ -54,9 +48,8 @@ static void verdicts(void **state)
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
 }
 
-static void medians(void **state)
+TEST(medians)
 {
-    (void)state;
     int64_t odd[] = {30, 10, 20}, even[] = {40, 10, 30, 20}, one[] = {7};
     struct replay_times times = replay_times_of(odd, 3);
     assert_int_equal(times.min_ns, 10);
@@ -90,9 +83,8 @@ static void expect(printer *how, const struct replay_summary *summary, const cha
     free(text);
 }
 
-static void the_text_names_the_difference(void **state)
+TEST(the_text_names_the_difference)
 {
-    (void)state;
     const struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "cpu?threads=1", .name = "This", .simd_width = 8};
     struct replay_summary summary = {
@@ -160,9 +152,8 @@ static void expect_hint(const struct replay_summary *summary, const char *hint)
 
 /* A relative tolerance where all differ by little of themselves; else one of what the largest is.
  */
-static void last_bits_have_a_hint(void **state)
+TEST(last_bits_have_a_hint)
 {
-    (void)state;
     const struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "metal://7", .architecture = "mac2"};
     struct replay_summary summary = {
@@ -202,9 +193,8 @@ static void last_bits_have_a_hint(void **state)
     expect_hint(&summary, NULL);
 }
 
-static void a_guess_is_called_one(void **state)
+TEST(a_guess_is_called_one)
 {
-    (void)state;
     const struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "cpu", .name = "This"};
     const struct replay_errors errors = {.type = REPLAY_F32,
@@ -247,9 +237,8 @@ static void a_guess_is_called_one(void **state)
 }
 
 /* Of pairs whose gain is the time of the base by that of the other. */
-static void slower_is_what_is_sure_and_over_the_threshold(void **state)
+TEST(slower_is_what_is_sure_and_over_the_threshold)
 {
-    (void)state;
     const struct trace_interval slower = {.low = 0.8, .median = 0.85, .high = 0.9};
     assert_true(replay_is_slower(&slower, 0));
     assert_true(replay_is_slower(&slower, 11)); /* it takes at least 1 / 0.9 = 1.11 as long */
@@ -263,9 +252,8 @@ static void slower_is_what_is_sure_and_over_the_threshold(void **state)
     assert_false(replay_is_slower(&same, 0));
 }
 
-static void a_comparison_says_which_is_which(void **state)
+TEST(a_comparison_says_which_is_which)
 {
-    (void)state;
     const struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "cpu", .name = "This"};
     struct replay_summary summary = {.exit_code = REPLAY_EXIT_DIFFERENT,
@@ -302,9 +290,8 @@ static void a_comparison_says_which_is_which(void **state)
     expect(replay_print_text, &summary, "1.100, 6 pairs): no difference that is sure\n");
 }
 
-static void a_recorded_loss_is_told(void **state)
+TEST(a_recorded_loss_is_told)
 {
-    (void)state;
     struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "cpu", .name = "This"};
     plan.lost = true;
@@ -327,9 +314,8 @@ static void a_recorded_loss_is_told(void **state)
     expect(replay_print_json, &summary, "\"lost_submission\":null");
 }
 
-static void strings_are_escaped(void **state)
+TEST(strings_are_escaped)
 {
-    (void)state;
     const struct replay_plan_info plan = whole_plan();
     const struct replay_summary summary = {
         .exit_code = REPLAY_EXIT_UNREADABLE,
@@ -342,20 +328,4 @@ static void strings_are_escaped(void **state)
            "\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
     expect(replay_print_json, &summary, "\"device_name\":\"A \\\"quoted\\\" \\\\ name\\u000a\"");
     expect(replay_print_json, &summary, "\"result\":\"error\",\"message\":\"no\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(medians),
-        cmocka_unit_test(the_text_names_the_difference),
-        cmocka_unit_test(last_bits_have_a_hint),
-        cmocka_unit_test(a_guess_is_called_one),
-        cmocka_unit_test(slower_is_what_is_sure_and_over_the_threshold),
-        cmocka_unit_test(a_comparison_says_which_is_which),
-        cmocka_unit_test(a_recorded_loss_is_told),
-        cmocka_unit_test(strings_are_escaped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,21 +10,13 @@
 #include "format/limits.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CONTENTS = 9, STRINGS = 20, STACKS = 10, EVENTS = 300, CONTENT_BYTES = 100 };
 
@@ -206,9 +198,8 @@ static enum hal_status rewrite_all(struct trace_rewrite_source *source,
     return trace_rewrite_close(&rewrite, trace_rewrite_add(&rewrite, source, rules), NULL);
 }
 
-static void every_record_stays_the_same(void **state)
+TEST(every_record_stays_the_same)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct trace_rewrite_source source = {0};
         const struct trace_rewrite_rules rules = {0};
@@ -242,9 +233,8 @@ static enum hal_status count_waits(void *user, const struct trace_event *event,
     return HAL_OK;
 }
 
-static void only_what_is_kept_comes_along(void **state)
+TEST(only_what_is_kept_comes_along)
 {
-    (void)state;
     uint64_t waits = 0;
     struct trace_rewrite_source source = {0};
     const struct trace_rewrite_rules rules = {.keep = keep_waits};
@@ -261,9 +251,8 @@ static void only_what_is_kept_comes_along(void **state)
     trace_reader_close(reader);
 }
 
-static void numbers_move_and_too_large_ones_are_refused(void **state)
+TEST(numbers_move_and_too_large_ones_are_refused)
 {
-    (void)state;
     struct trace_rewrite_source source = {.object_base = UINT64_MAX};
     const struct trace_rewrite_rules rules = {0};
     write_random(5);
@@ -275,9 +264,8 @@ static void numbers_move_and_too_large_ones_are_refused(void **state)
 }
 
 /* A file size limit that strikes in the middle: no file, and no half one under another name. */
-static void a_failure_leaves_no_file(void **state)
+TEST(a_failure_leaves_no_file)
 {
-    (void)state;
     struct trace_rewrite_source source = {0};
     const struct trace_rewrite_rules rules = {0};
     write_random(6);
@@ -301,9 +289,8 @@ static void a_failure_leaves_no_file(void **state)
 }
 
 /* Until the end there is nothing under the name, nor under another that a kill would leave. */
-static void there_is_no_file_before_the_end(void **state)
+TEST(there_is_no_file_before_the_end)
 {
-    (void)state;
     struct trace_rewrite rewrite;
     const struct trace_header header = {.program = "p"};
     unlink(from);
@@ -392,9 +379,8 @@ static unsigned occurrences(const char *path, const void *bytes, size_t count)
     return found;
 }
 
-static void what_a_newer_version_wrote_stays(void **state)
+TEST(what_a_newer_version_wrote_stays)
 {
-    (void)state;
     struct trace_rewrite_source source = {0};
     const struct trace_rewrite_rules rules = {0};
     const struct trace_rewrite_options options = {.path = to, .force = true};
@@ -423,9 +409,8 @@ static void what_a_newer_version_wrote_stays(void **state)
 
 /* Of a whole capture whose last bytes are lost, nothing but where things lie is lost. Another loss
  * is not mended so. */
-static void an_index_that_was_cut_off_is_written_anew(void **state)
+TEST(an_index_that_was_cut_off_is_written_anew)
 {
-    (void)state;
     const struct trace_rewrite_options options = {.path = to, .force = true};
     struct trace_reader *reader;
     struct stat info;
@@ -459,9 +444,8 @@ static size_t load(const char *path, uint8_t *data, size_t capacity)
 }
 
 /* Whatever was in it, and whatever level is asked for: at worst it is the same file. */
-static void no_file_becomes_larger(void **state)
+TEST(no_file_becomes_larger)
 {
-    (void)state;
     static uint8_t before[4 << 20], after[sizeof before];
     unsigned copies = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -481,17 +465,4 @@ static void no_file_becomes_larger(void **state)
     assert_true(copies > 0); /* those with level 1 */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_file_becomes_larger),
-        cmocka_unit_test(every_record_stays_the_same),
-        cmocka_unit_test(only_what_is_kept_comes_along),
-        cmocka_unit_test(numbers_move_and_too_large_ones_are_refused),
-        cmocka_unit_test(a_failure_leaves_no_file),
-        cmocka_unit_test(there_is_no_file_before_the_end),
-        cmocka_unit_test(what_a_newer_version_wrote_stays),
-        cmocka_unit_test(an_index_that_was_cut_off_is_written_anew),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

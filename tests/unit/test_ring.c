@@ -36,9 +36,8 @@ static void close_ring(struct setup *setup)
     capture_sidecar_close(&setup->sidecar);
 }
 
-static void the_sidecar_describes_itself(void **state)
+TEST(the_sidecar_describes_itself)
 {
-    (void)state;
     struct setup setup;
     open_ring(&setup);
     const struct trace_sidecar_header *header = setup.sidecar.header;
@@ -60,9 +59,8 @@ static void the_sidecar_describes_itself(void **state)
     close_ring(&setup);
 }
 
-static void a_full_ring_refuses_until_memory_is_released(void **state)
+TEST(a_full_ring_refuses_until_memory_is_released)
 {
-    (void)state;
     struct setup setup;
     open_ring(&setup);
     struct capture_ring *ring = &setup.ring;
@@ -90,9 +88,8 @@ static void a_full_ring_refuses_until_memory_is_released(void **state)
 }
 
 /* Once its producer has nowhere else to go. */
-static void a_ring_that_hurries_wakes_four_times(void **state)
+TEST(a_ring_that_hurries_wakes_four_times)
 {
-    (void)state;
     struct setup setup;
     unsigned wakes = 0;
     open_ring(&setup);
@@ -105,9 +102,8 @@ static void a_ring_that_hurries_wakes_four_times(void **state)
     close_ring(&setup);
 }
 
-static void records_across_the_end_are_contiguous(void **state)
+TEST(records_across_the_end_are_contiguous)
 {
-    (void)state;
     struct setup setup;
     open_ring(&setup);
     struct capture_ring *ring = &setup.ring;
@@ -167,9 +163,8 @@ static uint32_t check_record(const uint8_t *record, uint32_t number)
     return bytes;
 }
 
-static void one_thread_reads_what_the_other_wrote(void **state)
+TEST(one_thread_reads_what_the_other_wrote)
 {
-    (void)state;
     struct setup setup;
     pthread_t producer;
     open_ring(&setup);
@@ -186,16 +181,4 @@ static void one_thread_reads_what_the_other_wrote(void **state)
     }
     pthread_join(producer, NULL);
     close_ring(&setup);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sidecar_describes_itself),
-        cmocka_unit_test(a_full_ring_refuses_until_memory_is_released),
-        cmocka_unit_test(a_ring_that_hurries_wakes_four_times),
-        cmocka_unit_test(records_across_the_end_are_contiguous),
-        cmocka_unit_test(one_thread_reads_what_the_other_wrote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,8 @@ static int remove_list(void **state)
     return unlink(path);
 }
 
-static void entries_are_found_in_their_order(void **state)
+TEST(entries_are_found_in_their_order)
 {
-    (void)state;
     struct hal_run run;
     hal_run_open(path, &run);
     assert_true(run.descriptor >= 0);
@@ -65,9 +64,8 @@ static void take_numbers(void)
     _exit(0);
 }
 
-static void whoever_has_it_open_is_alone(void **state)
+TEST(whoever_has_it_open_is_alone)
 {
-    (void)state;
     struct hal_run run;
     unsigned count = 0;
     int status;
@@ -93,9 +91,8 @@ static void whoever_has_it_open_is_alone(void **state)
     hal_run_close(&run);
 }
 
-static void others_open_what_is_unlocked(void **state)
+TEST(others_open_what_is_unlocked)
 {
-    (void)state;
     struct hal_run run, other;
     hal_run_open(path, &run);
     hal_run_add(&run, HAL_RUN_CLAIMED, "/before");
@@ -119,9 +116,8 @@ static void others_open_what_is_unlocked(void **state)
     hal_run_close(&run);
 }
 
-static void no_list_is_no_error(void **state)
+TEST(no_list_is_no_error)
 {
-    (void)state;
     static const char *const paths[] = {NULL, "", "/no/such/list", "/dev/null", "/tmp"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct hal_run run;
@@ -133,13 +129,4 @@ static void no_list_is_no_error(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_found_in_their_order),
-        cmocka_unit_test(whoever_has_it_open_is_alone),
-        cmocka_unit_test(others_open_what_is_unlocked),
-        cmocka_unit_test(no_list_is_no_error),
-    };
-    return cmocka_run_group_tests(tests, make_list, remove_list);
-}
+TEST_SUITE_FIXTURE(make_list, remove_list);

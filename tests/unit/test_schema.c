@@ -3,23 +3,13 @@
  * has its name. Skipped without these tools. */
 #include "format/trace.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_folder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { KINDS = RANDOM_LAST_EVENT + 1 };
 
-static void everything_has_its_name(void **state)
+TEST(everything_has_its_name)
 {
-    (void)state;
     const struct trace_writer_options options = {.path = path, .force = true};
     static const struct trace_header header = {.program = "/bin/x"};
     struct random_records r = {
@@ -65,23 +55,20 @@ static void everything_has_its_name(void **state)
     }
 }
 
-static void zstd_finds_the_file_sound(void **state)
+TEST(zstd_finds_the_file_sound)
 {
-    (void)state;
     char command[PATH_MAX + 64];
     snprintf(command, sizeof command, "zstd -q -t %s", path);
     assert_int_equal(system(command), 0);
 }
 
+TEST_SUITE_FIXTURE(make_folder, remove_folder);
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_has_its_name),
-        cmocka_unit_test(zstd_finds_the_file_sound),
-    };
     if (system("(command -v zstd && command -v protoc) >/dev/null") != 0) {
         puts("skipped: needs the programs zstd and protoc");
         return 77;
     }
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return test_run();
 }

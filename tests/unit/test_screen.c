@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/grid/screen.c and text.c: clipping, cleaning, wide characters, differences, numbers. */
+#include "tests/support/test.h"
 #include "viewer/grid/screen.h"
 #include "viewer/text/text.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct view_screen make_screen(int rows, int columns)
 {
@@ -38,9 +29,8 @@ static void assert_shows(const struct view_screen *screen, const char *expected)
     free(text);
 }
 
-static void areas_clip(void **state)
+TEST(areas_clip)
 {
-    (void)state;
     struct view_screen screen = make_screen(3, 6);
     const struct view_area part = view_area_part(view_area_all(&screen), 1, 2, 1, 3);
     assert_int_equal(view_write(part, 0, -1, 0, "abcdefgh"), 7);
@@ -57,9 +47,8 @@ static void areas_clip(void **state)
 }
 
 /* As ECMA-48 and ISO 8613-6 have them, and nothing where nothing was asked for. */
-static void styles_become_sequences(void **state)
+TEST(styles_become_sequences)
 {
-    (void)state;
     static const struct {
         int colors;
         const char *expected;
@@ -87,9 +76,8 @@ static void styles_become_sequences(void **state)
 }
 
 /* On a terminal whose background is black, as on one that is white. */
-static void nothing_is_black_or_white(void **state)
+TEST(nothing_is_black_or_white)
 {
-    (void)state;
     static const struct {
         int colors;
         const char *refused[4];
@@ -117,9 +105,8 @@ static void nothing_is_black_or_white(void **state)
     view_screen_finish(&screen);
 }
 
-static void text_is_cleaned(void **state)
+TEST(text_is_cleaned)
 {
-    (void)state;
     struct view_screen screen = make_screen(1, 20);
     /* escape sequence, bell, C1 CSI, right-to-left override, broken UTF-8, newline */
     view_write(view_area_all(&screen), 0, 0, 0,
@@ -135,9 +122,8 @@ static void text_is_cleaned(void **state)
     view_screen_finish(&screen);
 }
 
-static void wide_characters_stay_whole(void **state)
+TEST(wide_characters_stay_whole)
 {
-    (void)state;
     struct view_screen screen = make_screen(1, 6);
     const struct view_area all = view_area_all(&screen);
     assert_int_equal(view_write(all, 0, 0, 0, "\xE6\xBC\xA2\xE5\xAD\x97"), 4); /* two of them */
@@ -152,9 +138,8 @@ static void wide_characters_stay_whole(void **state)
     view_screen_finish(&screen);
 }
 
-static void long_text_ends_visibly(void **state)
+TEST(long_text_ends_visibly)
 {
-    (void)state;
     struct view_screen screen = make_screen(2, 10);
     const struct view_area all = view_area_all(&screen);
     assert_int_equal(view_write_cut(all, 0, 1, 5, 0, "abcdefg"), 6);
@@ -163,9 +148,8 @@ static void long_text_ends_visibly(void **state)
     view_screen_finish(&screen);
 }
 
-static void only_changed_columns_differ(void **state)
+TEST(only_changed_columns_differ)
 {
-    (void)state;
     struct view_screen old = make_screen(2, 8), new = make_screen(2, 8);
     int first, last;
     assert_false(view_screen_row_differs(&old, &new, 0, &first, &last));
@@ -179,18 +163,16 @@ static void only_changed_columns_differ(void **state)
     view_screen_finish(&new);
 }
 
-static void impossible_sizes_are_refused(void **state)
+TEST(impossible_sizes_are_refused)
 {
-    (void)state;
     struct view_screen screen = {0};
     assert_int_equal(view_screen_resize(&screen, 0, 10), HAL_INVALID);
     assert_int_equal(view_screen_resize(&screen, 10, 100000), HAL_INVALID);
     assert_null(screen.cells);
 }
 
-static void pictures_are_well_formed_whatever_is_in_them(void **state)
+TEST(pictures_are_well_formed_whatever_is_in_them)
 {
-    (void)state;
     struct view_screen screen = make_screen(1, 30);
     char *text;
     size_t bytes;
@@ -212,9 +194,8 @@ static void pictures_are_well_formed_whatever_is_in_them(void **state)
     view_screen_finish(&screen);
 }
 
-static void numbers_read_well(void **state)
+TEST(numbers_read_well)
 {
-    (void)state;
     assert_string_equal(view_time(0).text, "0 ns");
     assert_string_equal(view_time(999).text, "999 ns");
     assert_string_equal(view_time(1000).text, "1.00 µs");
@@ -239,9 +220,8 @@ static void numbers_read_well(void **state)
     assert_string_equal(view_right("µ", 3).text, "  µ");
 }
 
-static void utf8_survives_a_round_trip(void **state)
+TEST(utf8_survives_a_round_trip)
 {
-    (void)state;
     static const uint32_t characters[] = {'a',    0xB5,   0x7FF,   0x800,
                                           0x2588, 0xFFFF, 0x10000, 0x10FFFF};
     for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
@@ -258,22 +238,4 @@ static void utf8_survives_a_round_trip(void **state)
         assert_int_equal(view_utf8_next(&at), 0xFFFD);
         assert_int_equal(at - broken[i], 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(areas_clip),
-        cmocka_unit_test(text_is_cleaned),
-        cmocka_unit_test(wide_characters_stay_whole),
-        cmocka_unit_test(long_text_ends_visibly),
-        cmocka_unit_test(only_changed_columns_differ),
-        cmocka_unit_test(impossible_sizes_are_refused),
-        cmocka_unit_test(pictures_are_well_formed_whatever_is_in_them),
-        cmocka_unit_test(styles_become_sequences),
-        cmocka_unit_test(nothing_is_black_or_white),
-        cmocka_unit_test(numbers_read_well),
-        cmocka_unit_test(utf8_survives_a_round_trip),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,10 @@
 /* viewer/ui/seek.c and the search of find.c: at a screen they go on in steps, and find what looking
  * at all events in order finds. */
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/ui/carry.h"
 #include "viewer/ui/panes.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST_AT_ONCE = 8192 };
 
@@ -121,9 +112,8 @@ static bool expect(const char *text, uint32_t *out_lane, uint32_t *out_event)
     return false;
 }
 
-static void steps_find_what_looking_at_all_finds(void **state)
+TEST(steps_find_what_looking_at_all_finds)
 {
-    (void)state;
     static const char *const texts[] = {"submit #s500", "token 41", "map logits", "4.00 KiB",
                                         "wait #s77",    "weights",  "#s1",        "1.00 MiB"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -151,9 +141,8 @@ static void steps_find_what_looking_at_all_finds(void **state)
     }
 }
 
-static void what_is_not_there_takes_many_steps(void **state)
+TEST(what_is_not_there_takes_many_steps)
 {
-    (void)state;
     uint64_t events = 0;
     for (uint32_t i = 0; i < model->lanes_count; i++)
         events += repeats(&model->lanes[i]) ? 0 : model->lanes[i].events.count;
@@ -176,9 +165,8 @@ static void what_is_not_there_takes_many_steps(void **state)
 
 /* A frame meanwhile says how far it is; Esc ends it, and so does any other key, which does what it
  * always does. */
-static void keys_are_answered_meanwhile(void **state)
+TEST(keys_are_answered_meanwhile)
 {
-    (void)state;
     struct view_screen screen = {0};
     char *text;
     size_t bytes;
@@ -204,9 +192,8 @@ static void keys_are_answered_meanwhile(void **state)
 }
 
 /* Kernels that stand in command buffers of many. */
-static void commands_are_found(void **state)
+TEST(commands_are_found)
 {
-    (void)state;
     type("0/rms_norm<Enter>");
     assert_true(view->lane != VIEW_NO_LANE && view->event != VIEW_NO_REF);
     struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
@@ -219,9 +206,8 @@ static void commands_are_found(void **state)
 }
 
 /* As when a file has grown. */
-static void another_view_goes_on_searching(void **state)
+TEST(another_view_goes_on_searching)
 {
-    (void)state;
     struct view *next;
     type("/rms_norm<Enter>");
     finish();
@@ -236,9 +222,8 @@ static void another_view_goes_on_searching(void **state)
     assert_string_equal(view->message, "");
 }
 
-static void neighbours_of_other_kinds(void **state)
+TEST(neighbours_of_other_kinds)
 {
-    (void)state;
     type("0g0%<Enter>))");
     assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_HOST);
     struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
@@ -258,15 +243,5 @@ static void neighbours_of_other_kinds(void **state)
     assert_int_equal(view->event, model->gaps_count - 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(steps_find_what_looking_at_all_finds, create, destroy),
-        cmocka_unit_test_setup_teardown(what_is_not_there_takes_many_steps, create, destroy),
-        cmocka_unit_test_setup_teardown(keys_are_answered_meanwhile, create, destroy),
-        cmocka_unit_test_setup_teardown(commands_are_found, create, destroy),
-        cmocka_unit_test_setup_teardown(another_view_goes_on_searching, create, destroy),
-        cmocka_unit_test_setup_teardown(neighbours_of_other_kinds, create, destroy),
-    };
-    return cmocka_run_group_tests(tests, make_trace, remove_trace);
-}
+TEST_FIXTURE(create, destroy);
+TEST_SUITE_FIXTURE(make_trace, remove_trace);

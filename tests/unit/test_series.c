@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/model/series.c: cutting of overlaps, and totals of any range against adding up by hand. */
+#include "tests/support/test.h"
 #include "viewer/model/series.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct view_span span(int64_t begin_ns, int64_t end_ns, enum view_class class, uint32_t ref)
 {
@@ -29,9 +21,8 @@ static void assert_span(const struct view_span *s, int64_t begin_ns, int64_t end
     assert_int_equal(s->overlap, overlap);
 }
 
-static void disjoint_spans_are_taken_as_they_are(void **state)
+TEST(disjoint_spans_are_taken_as_they_are)
 {
-    (void)state;
     struct view_span spans[] = {span(50, 60, VIEW_WAIT, 2), span(10, 20, VIEW_SUBMIT, 0),
                                 span(20, 50, VIEW_RECORD, 1)};
     struct view_series series;
@@ -44,9 +35,8 @@ static void disjoint_spans_are_taken_as_they_are(void **state)
     view_series_finish(&series);
 }
 
-static void the_higher_class_covers_the_lower(void **state)
+TEST(the_higher_class_covers_the_lower)
 {
-    (void)state;
     struct view_span spans[] = {span(0, 100, VIEW_RECORD, 7), span(10, 20, VIEW_MAP, 1),
                                 span(30, 40, VIEW_MAP, 2)};
     struct view_series series;
@@ -60,9 +50,8 @@ static void the_higher_class_covers_the_lower(void **state)
     view_series_finish(&series);
 }
 
-static void several_of_a_class_have_no_single_ref(void **state)
+TEST(several_of_a_class_have_no_single_ref)
 {
-    (void)state;
     struct view_span spans[] = {span(0, 30, VIEW_EXECUTE, 4), span(10, 40, VIEW_EXECUTE, 5)};
     struct view_series series;
     assert_int_equal(view_series_init(&series, spans, 2, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE),
@@ -74,9 +63,8 @@ static void several_of_a_class_have_no_single_ref(void **state)
     view_series_finish(&series);
 }
 
-static void instants_do_not_vanish(void **state)
+TEST(instants_do_not_vanish)
 {
-    (void)state;
     struct view_span spans[] = {span(0, 30, VIEW_RECORD, 1), span(10, 10, VIEW_MAP, 2),
                                 span(50, 50, VIEW_MAP, 3)};
     struct view_series series;
@@ -94,9 +82,8 @@ static void instants_do_not_vanish(void **state)
     view_series_finish(&series);
 }
 
-static void nothing_is_nothing(void **state)
+TEST(nothing_is_nothing)
 {
-    (void)state;
     struct view_series series;
     struct view_measure measure;
     assert_int_equal(view_series_init(&series, NULL, 0, VIEW_STEP, VIEW_STEP), HAL_OK);
@@ -127,9 +114,8 @@ static int class_at(const struct view_span *parts, size_t count, int64_t ns)
     return class;
 }
 
-static void any_range_is_as_added_up_by_hand(void **state)
+TEST(any_range_is_as_added_up_by_hand)
 {
-    (void)state;
     const char *seed = getenv("HAL_TEST_SEED");
     uint32_t random = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)time(NULL);
     printf("seed %u\n", random);
@@ -221,25 +207,10 @@ static int64_t any(int row, uint32_t *random)
     return next_random(random) % LAST_NS;
 }
 
-static void codes_are_put_in_order(void **state)
+TEST(codes_are_put_in_order)
 {
-    (void)state;
     assert_ordered(rising, true);
     assert_ordered(two_runs, false);
     assert_ordered(nearly_rising, false);
     assert_ordered(any, false);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disjoint_spans_are_taken_as_they_are),
-        cmocka_unit_test(the_higher_class_covers_the_lower),
-        cmocka_unit_test(several_of_a_class_have_no_single_ref),
-        cmocka_unit_test(instants_do_not_vanish),
-        cmocka_unit_test(nothing_is_nothing),
-        cmocka_unit_test(codes_are_put_in_order),
-        cmocka_unit_test(any_range_is_as_added_up_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

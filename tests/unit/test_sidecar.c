@@ -157,23 +157,15 @@ static int remove_small(void **state)
     return remove_trace(state);
 }
 
-static void contents_without_room_end_the_recording(void **state)
+TEST(contents_without_room_end_the_recording)
 {
-    (void)state;
     run_where_it_is_full(stage_contents);
 }
 
-static void threads_without_room_end_the_recording(void **state)
+TEST(threads_without_room_end_the_recording)
 {
-    (void)state;
     run_where_it_is_full(record_on_many_threads);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(contents_without_room_end_the_recording, remove_small),
-        cmocka_unit_test_teardown(threads_without_room_end_the_recording, remove_small),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_small);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

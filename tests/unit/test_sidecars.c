@@ -122,33 +122,29 @@ static void remove_trace_and_folder(void)
 
 /* ---- What is gone ---- */
 
-static void of_a_removed_trace_goes(void **state)
+TEST(of_a_removed_trace_goes)
 {
-    (void)state;
     assert_stays();
     assert_int_equal(unlink(trace), 0);
     assert_goes();
 }
 
-static void of_a_removed_folder_goes(void **state)
+TEST(of_a_removed_folder_goes)
 {
-    (void)state;
     remove_trace_and_folder();
     assert_goes();
 }
 
-static void of_a_folder_made_anew_goes(void **state)
+TEST(of_a_folder_made_anew_goes)
 {
-    (void)state;
     remove_trace_and_folder();
     assert_int_equal(mkdir(output, 0700), 0);
     assert_goes();
 }
 
 /* Files get the numbers of others. */
-static void of_a_trace_in_whose_place_another_is_goes(void **state)
+TEST(of_a_trace_in_whose_place_another_is_goes)
 {
-    (void)state;
     char another[PATH_MAX];
     assert_int_equal(unlink(trace), 0);
     write_trace(test_folder_file(&folder, "out/another", another), header.process_id + 1);
@@ -163,9 +159,8 @@ static void of_a_trace_in_whose_place_another_is_goes(void **state)
 }
 
 /* By a later capture, with force. */
-static void of_a_replaced_trace_goes_unless_it_was_renamed(void **state)
+TEST(of_a_replaced_trace_goes_unless_it_was_renamed)
 {
-    (void)state;
     char renamed[PATH_MAX];
     assert_int_equal(rename(trace, test_folder_file(&folder, "out/renamed", renamed)), 0);
     write_trace(trace, header.process_id + 1);
@@ -175,9 +170,8 @@ static void of_a_replaced_trace_goes_unless_it_was_renamed(void **state)
 }
 
 /* As by hal-trace. */
-static void of_a_trace_that_was_written_anew_stays(void **state)
+TEST(of_a_trace_that_was_written_anew_stays)
 {
-    (void)state;
     char renamed[PATH_MAX];
     assert_int_equal(rename(trace, test_folder_file(&folder, "out/renamed", renamed)), 0);
     write_trace(trace, header.process_id);
@@ -185,18 +179,16 @@ static void of_a_trace_that_was_written_anew_stays(void **state)
     assert_stays();
 }
 
-static void of_a_trace_that_never_was_goes(void **state)
+TEST(of_a_trace_that_never_was_goes)
 {
-    (void)state;
     assert_int_equal(unlink(trace), 0);
     trace_sidecar_locate(trace, &header.place);
     write_sidecar(sidecar);
     assert_goes();
 }
 
-static void of_a_process_that_only_waits_to_be_reaped_goes(void **state)
+TEST(of_a_process_that_only_waits_to_be_reaped_goes)
 {
-    (void)state;
 #ifdef __linux__
     siginfo_t info;
     const pid_t process = fork();
@@ -214,9 +206,8 @@ static void of_a_process_that_only_waits_to_be_reaped_goes(void **state)
 }
 
 /* Its process ended while it made it: its name alone says which that was. */
-static void of_a_capture_that_never_began_goes(void **state)
+TEST(of_a_capture_that_never_began_goes)
 {
-    (void)state;
     static const char *const names[] = {"haltrace-sidecar-0-%llu-0", ".haltrace-sidecar-0-%llu-12"};
     assert_int_equal(unlink(sidecar), 0);
     memset(header.magic, 0, sizeof header.magic);
@@ -244,17 +235,15 @@ static void of_a_capture_that_never_began_goes(void **state)
 
 /* ---- What may be recovered ---- */
 
-static void of_a_link_to_nothing_stays(void **state)
+TEST(of_a_link_to_nothing_stays)
 {
-    (void)state;
     assert_int_equal(unlink(trace), 0);
     assert_int_equal(symlink("nowhere", trace), 0);
     assert_stays();
 }
 
-static void of_a_renamed_trace_stays_until_that_is_removed(void **state)
+TEST(of_a_renamed_trace_stays_until_that_is_removed)
 {
-    (void)state;
     char renamed[PATH_MAX];
     test_folder_file(&folder, "out/renamed", renamed);
     assert_int_equal(rename(trace, renamed), 0);
@@ -263,18 +252,16 @@ static void of_a_renamed_trace_stays_until_that_is_removed(void **state)
     assert_goes();
 }
 
-static void of_a_renamed_folder_stays(void **state)
+TEST(of_a_renamed_folder_stays)
 {
-    (void)state;
     assert_int_equal(rename(output, other), 0);
     assert_stays();
     assert_int_equal(mkdir(output, 0700), 0);
     assert_stays();
 }
 
-static void of_another_disk_stays(void **state)
+TEST(of_another_disk_stays)
 {
-    (void)state;
     assert_int_equal(unlink(trace), 0);
     header.place.folder_device++;
     write_sidecar(sidecar);
@@ -283,9 +270,8 @@ static void of_another_disk_stays(void **state)
     assert_stays();
 }
 
-static void of_other_mounts_goes_only_with_its_folder_in_sight(void **state)
+TEST(of_other_mounts_goes_only_with_its_folder_in_sight)
 {
-    (void)state;
     header.place.mounts++;
     write_sidecar(sidecar);
     remove_trace_and_folder();
@@ -300,9 +286,8 @@ static void of_other_mounts_goes_only_with_its_folder_in_sight(void **state)
     assert_goes();
 }
 
-static void that_somebody_holds_stays(void **state)
+TEST(that_somebody_holds_stays)
 {
-    (void)state;
     const int held = open(sidecar, O_RDWR | O_CLOEXEC);
     assert_true(held >= 0);
     assert_int_equal(unlink(trace), 0);
@@ -312,9 +297,8 @@ static void that_somebody_holds_stays(void **state)
     assert_goes();
 }
 
-static void of_a_process_that_runs_stays(void **state)
+TEST(of_a_process_that_runs_stays)
 {
-    (void)state;
     header.process_id = (uint64_t)getpid();
     write_sidecar(sidecar);
     assert_int_equal(unlink(trace), 0);
@@ -331,9 +315,8 @@ static void *go_on(void *unused)
 }
 
 /* It looks like one that has ended. */
-static void of_a_process_without_its_first_thread_stays(void **state)
+TEST(of_a_process_without_its_first_thread_stays)
 {
-    (void)state;
     pthread_t thread;
     char name[64], text[512] = "";
     const pid_t process = fork();
@@ -361,9 +344,8 @@ static void of_a_process_without_its_first_thread_stays(void **state)
 }
 #endif
 
-static void of_another_user_stays(void **state)
+TEST(of_another_user_stays)
 {
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_int_equal(chown(sidecar, NOBODY, NOBODY), 0);
@@ -373,9 +355,8 @@ static void of_another_user_stays(void **state)
     assert_goes();
 }
 
-static void that_is_none_or_of_another_version_stays(void **state)
+TEST(that_is_none_or_of_another_version_stays)
 {
-    (void)state;
     assert_int_equal(unlink(trace), 0);
     header.version++;
     write_sidecar(sidecar);
@@ -385,9 +366,8 @@ static void that_is_none_or_of_another_version_stays(void **state)
     assert_stays();
 }
 
-static void without_a_path_stays(void **state)
+TEST(without_a_path_stays)
 {
-    (void)state;
     assert_int_equal(unlink(trace), 0);
     header.destination[0] = '\0';
     write_sidecar(sidecar);
@@ -404,9 +384,8 @@ static void *discard_elsewhere(void *count)
     return NULL;
 }
 
-static void each_is_removed_once(void **state)
+TEST(each_is_removed_once)
 {
-    (void)state;
     pthread_t threads[THREADS];
     unsigned counts[THREADS], sum = 0;
     assert_int_equal(unlink(trace), 0);
@@ -425,34 +404,4 @@ static void each_is_removed_once(void **state)
     assert_int_equal(discard(), 0);
 }
 
-#define SIDECARS_TEST(function) cmocka_unit_test_setup_teardown(function, prepare, clean_up)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SIDECARS_TEST(of_a_removed_trace_goes),
-        SIDECARS_TEST(of_a_removed_folder_goes),
-        SIDECARS_TEST(of_a_folder_made_anew_goes),
-        SIDECARS_TEST(of_a_trace_in_whose_place_another_is_goes),
-        SIDECARS_TEST(of_a_replaced_trace_goes_unless_it_was_renamed),
-        SIDECARS_TEST(of_a_trace_that_was_written_anew_stays),
-        SIDECARS_TEST(of_a_trace_that_never_was_goes),
-        SIDECARS_TEST(of_a_capture_that_never_began_goes),
-        SIDECARS_TEST(of_a_process_that_only_waits_to_be_reaped_goes),
-        SIDECARS_TEST(of_a_link_to_nothing_stays),
-        SIDECARS_TEST(of_a_renamed_trace_stays_until_that_is_removed),
-        SIDECARS_TEST(of_a_renamed_folder_stays),
-        SIDECARS_TEST(of_another_disk_stays),
-        SIDECARS_TEST(of_other_mounts_goes_only_with_its_folder_in_sight),
-        SIDECARS_TEST(that_somebody_holds_stays),
-        SIDECARS_TEST(of_a_process_that_runs_stays),
-#ifdef __linux__
-        SIDECARS_TEST(of_a_process_without_its_first_thread_stays),
-#endif
-        SIDECARS_TEST(of_another_user_stays),
-        SIDECARS_TEST(that_is_none_or_of_another_version_stays),
-        SIDECARS_TEST(without_a_path_stays),
-        SIDECARS_TEST(each_is_removed_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(prepare, clean_up);

@@ -2,18 +2,10 @@
 /* format/tool/trim/slice_keep.c: what belongs to work, times of its dispatches, stacks of its
  * commands, calls that a trace cannot hold, stays with it in a trimmed trace, and goes with it. */
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 enum { DONE = 1, KERNELS = 2, COMMANDS = 10, SUBMISSIONS = 3, DISPATCHES = 2 };
 enum { LAYOUT = 20, SET = 21, OTHER_LAYOUT = 30, OTHER_SET = 31 };
@@ -157,9 +149,8 @@ static struct left trim(unsigned submission)
     return left;
 }
 
-static void times_and_stacks_stay_with_their_work(void **state)
+TEST(times_and_stacks_stay_with_their_work)
 {
-    (void)state;
     for (unsigned i = 0; i < SUBMISSIONS; i++) {
         const struct left left = trim(i);
         assert_int_equal(left.seals, 1);
@@ -168,9 +159,8 @@ static void times_and_stacks_stay_with_their_work(void **state)
     }
 }
 
-static void calls_without_replay_count_where_they_are(void **state)
+TEST(calls_without_replay_count_where_they_are)
 {
-    (void)state;
     for (unsigned i = 0; i < SUBMISSIONS; i++) {
         const struct left left = trim(i);
         assert_int_equal(left.unsupported, i == 1);
@@ -179,20 +169,11 @@ static void calls_without_replay_count_where_they_are(void **state)
     }
 }
 
-static void layouts_stay_with_their_kernels(void **state)
+TEST(layouts_stay_with_their_kernels)
 {
-    (void)state;
     const struct left left = trim(0);
     assert_int_equal(left.layouts, 1);
     assert_int_equal(left.sets, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_and_stacks_stay_with_their_work),
-        cmocka_unit_test(calls_without_replay_count_where_they_are),
-        cmocka_unit_test(layouts_stay_with_their_kernels),
-    };
-    return cmocka_run_group_tests(tests, write_trace, remove_all);
-}
+TEST_SUITE_FIXTURE(write_trace, remove_all);

@@ -96,9 +96,8 @@ static struct field next_event(const struct trace_bytes *raw, size_t *at, uint64
 
 enum { NAME = 23, TYPE = 9, TRACK = 11, COUNTER = 30, FLOW = 47, FLOW_ENDS = 48, ARGUMENT = 4 };
 
-static void a_slice_is_a_begin_and_an_end(void **state)
+TEST(a_slice_is_a_begin_and_an_end)
 {
-    (void)state;
     struct trace_bytes raw = {0};
     struct trace_slice slice = {.begin_ns = 5000000000,
                                 .end_ns = 5000000300,
@@ -140,9 +139,8 @@ static void a_slice_is_a_begin_and_an_end(void **state)
     free(raw.data);
 }
 
-static void a_counter_has_its_value(void **state)
+TEST(a_counter_has_its_value)
 {
-    (void)state;
     static const uint64_t values[] = {0, 1, 127, 128, INT64_MAX};
     struct trace_bytes raw = {0};
     struct field none;
@@ -163,9 +161,8 @@ static void a_counter_has_its_value(void **state)
 
 /* Texts of 256 bytes stay; longer ones end behind the last character that fits, of one byte to
  * four. */
-static void long_texts_are_cut_between_characters(void **state)
+TEST(long_texts_are_cut_between_characters)
 {
-    (void)state;
     static const char *const letters[] = {"x", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
     enum { MOST = 256 };
     for (size_t kind = 0; kind < 4; kind++) {
@@ -195,9 +192,8 @@ static void long_texts_are_cut_between_characters(void **state)
 }
 
 /* As long as a slice can be. */
-static void eight_arguments_of_long_texts_fit(void **state)
+TEST(eight_arguments_of_long_texts_fit)
 {
-    (void)state;
     char text[1000];
     struct trace_bytes raw = {0};
     struct field argument;
@@ -217,25 +213,12 @@ static void eight_arguments_of_long_texts_fit(void **state)
     free(raw.data);
 }
 
-static void letters_and_digits_end_where_they_say(void **state)
+TEST(letters_and_digits_end_where_they_say)
 {
-    (void)state;
     char text[64];
     char *end = trace_slice_digits(trace_slice_letters(text, "#s"), UINT64_MAX);
     assert_string_equal(text, "#s18446744073709551615");
     assert_ptr_equal(end, text + strlen(text));
     trace_slice_digits(text, 0);
     assert_string_equal(text, "0");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slice_is_a_begin_and_an_end),
-        cmocka_unit_test(a_counter_has_its_value),
-        cmocka_unit_test(long_texts_are_cut_between_characters),
-        cmocka_unit_test(eight_arguments_of_long_texts_fit),
-        cmocka_unit_test(letters_and_digits_end_where_they_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,7 @@
 /* capture/track/spans.c against an array with a flag per byte. */
 #include "capture/track/spans.h"
 #include "hal/base/mem.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { BYTES = 300 };
 
@@ -31,9 +25,8 @@ static void assert_like(const struct capture_spans *spans, const bool *flags)
     }
 }
 
-static void sets_are_like_flags(void **state)
+TEST(sets_are_like_flags)
 {
-    (void)state;
     struct capture_spans spans = {0};
     uint64_t random = 0x1234567;
     print_message("seed %llx\n", (unsigned long long)random);
@@ -53,9 +46,8 @@ static void sets_are_like_flags(void **state)
     capture_spans_finish(&spans);
 }
 
-static void everything_contains_all(void **state)
+TEST(everything_contains_all)
 {
-    (void)state;
     struct capture_spans spans = {.everything = true};
     uint64_t next;
     capture_spans_add(&spans, 10, 20);
@@ -65,13 +57,4 @@ static void everything_contains_all(void **state)
     capture_spans_clear(&spans);
     assert_false(capture_spans_at(&spans, 0, 100, &next));
     capture_spans_finish(&spans);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_like_flags),
-        cmocka_unit_test(everything_contains_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

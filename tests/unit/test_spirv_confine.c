@@ -3,23 +3,16 @@
  * them before it reads a module. */
 #include "hal/base/os.h"
 #include "hal/compiler/spirv/confine.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern char **environ;
 
@@ -50,9 +43,8 @@ static int try_everything(int to_parent)
     return write(to_parent, "x", 1) == 1 ? 0 : 9;
 }
 
-static void what_the_walls_let_through(void **state)
+TEST(what_the_walls_let_through)
 {
-    (void)state;
     int ends[2], result = 0;
     char byte = 0;
     assert_int_equal(pipe(ends), 0);
@@ -82,9 +74,8 @@ static bool has_filter(pid_t pid)
     return strstr(text, "Seccomp:\t2") != NULL;
 }
 
-static void the_translator_waits_for_its_module_behind_walls(void **state)
+TEST(the_translator_waits_for_its_module_behind_walls)
 {
-    (void)state;
     static const char *const arguments[] = {TEST_SPIRV_CC, "entry", "main", "1", "1", "1", NULL};
     int ends[2], result = 0;
     pid_t pid;
@@ -105,13 +96,4 @@ static void the_translator_waits_for_its_module_behind_walls(void **state)
     assert_true(WIFEXITED(result));
     assert_int_not_equal(WEXITSTATUS(result), 0);
     posix_spawn_file_actions_destroy(&files);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_walls_let_through),
-        cmocka_unit_test(the_translator_waits_for_its_module_behind_walls),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@
         assert_non_null(strstr(hal_message(), "test.spv"));                                        \
     } while (0)
 
-static void unsupported_modules(void **state)
+TEST(unsupported_modules)
 {
-    (void)state;
     static const struct {
         const void *words;
         size_t bytes;
@@ -45,9 +44,8 @@ static void unsupported_modules(void **state)
     }
 }
 
-static void wrong_entry_points(void **state)
+TEST(wrong_entry_points)
 {
-    (void)state;
     REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_add), .group_size = {32, 1, 1}}), HAL_INVALID,
             "64 x 1 x 1");
     REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_add), .entry = "Main"}), HAL_INVALID,
@@ -59,9 +57,8 @@ static void wrong_entry_points(void **state)
             "16 bytes of push constants");
 }
 
-static void wrong_constants(void **state)
+TEST(wrong_constants)
 {
-    (void)state;
     static const struct {
         struct hal_constant constant;
         const char *text;
@@ -94,9 +91,8 @@ static void wrong_constants(void **state)
             HAL_INVALID, "0 has two values");
 }
 
-static void missing_bindings(void **state)
+TEST(missing_bindings)
 {
-    (void)state;
     const struct hal_entry_point entry = {"main", {64, 1, 1}, 4, 0};
     const struct hal_executable_desc desc = {.label = "sets",
                                              .format = HAL_FORMAT_SPIRV,
@@ -123,9 +119,8 @@ static void missing_bindings(void **state)
 
 /* ---- Damaged -------------------------------------------------------------------------------- */
 
-static void no_modules(void **state)
+TEST(no_modules)
 {
-    (void)state;
     static const uint32_t noise[8] = {0x12345678, 1, 2, 3, 4, 5, 6, 7};
     REFUSED(((struct spirv_launch){.words = noise, .bytes = sizeof noise}), HAL_INVALID,
             "begins with 0x12345678");
@@ -143,9 +138,8 @@ static void no_modules(void **state)
             "not valid");
 }
 
-static void a_module_of_too_many_bytes(void **state)
+TEST(a_module_of_too_many_bytes)
 {
-    (void)state;
     const size_t bytes = (16 << 20) + 4;
     uint32_t *words = calloc(1, bytes);
     assert_non_null(words);
@@ -163,9 +157,8 @@ static void expect_an_answer(const uint32_t *words, size_t bytes)
         fail_msg("%s: '%s' names no executable", hal_status_name(status), hal_message());
 }
 
-static void cut_modules(void **state)
+TEST(cut_modules)
 {
-    (void)state;
     const size_t words = sizeof spv_reduce / 4;
     for (size_t count = 0; count < words; count += 1 + words / 40) {
         const struct spirv_launch launch = {.words = spv_reduce, .bytes = count * 4};
@@ -173,9 +166,8 @@ static void cut_modules(void **state)
     }
 }
 
-static void damaged_modules(void **state)
+TEST(damaged_modules)
 {
-    (void)state;
     const char *const text = getenv("HAL_TEST_ROUNDS");
     const int rounds = text ? atoi(text) : 60;
     enum { WORDS = sizeof spv_spec_array / 4 };
@@ -230,9 +222,8 @@ static void pretend(const char *name, const char *commands)
     setenv("HAL_SPIRV_CC", path, 1);
 }
 
-static void a_translator_that_fails(void **state)
+TEST_WITH(a_translator_that_fails, make_folder, remove_folder)
 {
-    (void)state;
     const struct spirv_launch launch = {SPIRV_MODULE(spv_add)};
     setenv("HAL_SPIRV_CC", "/nonexistent/hal-spirv-cc", 1);
     REFUSED(launch, HAL_NOT_FOUND, "HAL_SPIRV_CC");
@@ -263,9 +254,8 @@ static int damage_one(const char *path, const struct stat *facts, int kind, stru
     return 0;
 }
 
-static void a_damaged_cache_entry(void **state)
+TEST_WITH(a_damaged_cache_entry, make_folder, remove_folder)
 {
-    (void)state;
     const char *const usual = getenv("HAL_CACHE_DIR");
     char *const kept = usual ? strdup(usual) : NULL;
     const struct spirv_launch launch = {SPIRV_MODULE(spv_add)};
@@ -281,19 +271,4 @@ static void a_damaged_cache_entry(void **state)
     free(kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unsupported_modules),
-        cmocka_unit_test(wrong_entry_points),
-        cmocka_unit_test(wrong_constants),
-        cmocka_unit_test(missing_bindings),
-        cmocka_unit_test(no_modules),
-        cmocka_unit_test(a_module_of_too_many_bytes),
-        cmocka_unit_test(cut_modules),
-        cmocka_unit_test(damaged_modules),
-        cmocka_unit_test_setup_teardown(a_translator_that_fails, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_damaged_cache_entry, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, spirv_set_up, spirv_tear_down);
-}
+TEST_SUITE_FIXTURE(spirv_set_up, spirv_tear_down);

@@ -9,9 +9,8 @@
 enum { N = 256 };
 #define FOUR_GROUPS .groups = {4, 1, 1}
 
-static void adds_buffers(void **state)
+TEST(adds_buffers)
 {
-    (void)state;
     float a[N], b[N], c[N] = {0};
     for (int i = 0; i < N; i++) {
         a[i] = (float)i * 0.5F;
@@ -24,9 +23,8 @@ static void adds_buffers(void **state)
         assert_float_equal(c[i], (float)i * 0.5F + 1000.0F - (float)i, 0);
 }
 
-static void push_constants(void **state)
+TEST(push_constants)
 {
-    (void)state;
     const struct {
         uint32_t count;
         float factor;
@@ -42,9 +40,8 @@ static void push_constants(void **state)
         assert_float_equal(x[i], i < 200 ? (float)i * -1.5F + 16.0F : (float)i, 0);
 }
 
-static void push_constants_of_all_widths(void **state)
+TEST(push_constants_of_all_widths)
 {
-    (void)state;
     /* std430: bytes at 0, the half word at 4, the long at 8, the structs at 16 and 32. */
     struct {
         uint8_t small[4];
@@ -78,15 +75,13 @@ static void check_scalars(int number, uint32_t mask, float scale, bool negate,
     }
 }
 
-static void constants_have_defaults(void **state)
+TEST(constants_have_defaults)
 {
-    (void)state;
     check_scalars(-7, 0xff00, 0.5F, false, NULL, 0);
 }
 
-static void constants_have_values(void **state)
+TEST(constants_have_values)
 {
-    (void)state;
     static const struct hal_constant constants[] = {
         {0, HAL_CONSTANT_INT32, 12},
         {1, HAL_CONSTANT_UINT32, 0xff},
@@ -99,9 +94,8 @@ static void constants_have_values(void **state)
     check_scalars(-7, 0xff00, 0.5F, true, constants + 3, 1);
 }
 
-static void constants_of_all_widths(void **state)
+TEST(constants_of_all_widths)
 {
-    (void)state;
     static const struct hal_constant constants[] = {
         {0, HAL_CONSTANT_INT32, (uint32_t)-128}, {1, HAL_CONSTANT_UINT32, 65535},
         {2, HAL_CONSTANT_INT32, (uint32_t)-5},   {3, HAL_CONSTANT_FLOAT32, 0x3eaaaaab},
@@ -138,9 +132,8 @@ static void constants_of_all_widths(void **state)
     }
 }
 
-static void constants_size_arrays(void **state)
+TEST(constants_size_arrays)
 {
-    (void)state;
     for (uint32_t tiles = 1; tiles <= 7; tiles += 3) {
         const struct hal_constant constant = {5, HAL_CONSTANT_UINT32, tiles};
         uint32_t x[32 * 8], wanted = 0;
@@ -157,9 +150,8 @@ static void constants_size_arrays(void **state)
     }
 }
 
-static void constants_size_workgroups(void **state)
+TEST(constants_size_workgroups)
 {
-    (void)state;
     static const struct hal_constant sizes[] = {{20, HAL_CONSTANT_UINT32, 8},
                                                 {21, HAL_CONSTANT_UINT32, 4}};
     uint32_t x[16 * 8] = {0};
@@ -189,22 +181,19 @@ static void run_four_sets(bool with_layout)
         assert_int_equal(d[i], i % 10 + 10 * (i / 7) + 100 * c[i & 3][1] + 1000 * i * 3 + 5);
 }
 
-static void four_descriptor_sets(void **state)
+TEST(four_descriptor_sets)
 {
-    (void)state;
     run_four_sets(false);
 }
 
-static void four_sets_of_a_pipeline_layout(void **state)
+TEST(four_sets_of_a_pipeline_layout)
 {
-    (void)state;
     run_four_sets(true);
 }
 
 /* The layout has room for more than the module uses. */
-static void a_layout_with_unused_bindings(void **state)
+TEST(a_layout_with_unused_bindings)
 {
-    (void)state;
     uint32_t a[64], b[64], c[4][4] = {{0}}, d[64] = {0}, e[64] = {0}, unused[2][4] = {{0}};
     const uint32_t push = 7;
     for (uint32_t i = 0; i < 64; i++) {
@@ -223,9 +212,8 @@ static void a_layout_with_unused_bindings(void **state)
         assert_int_equal(unused[0][i] | unused[1][i], 0);
 }
 
-static void uniform_layout(void **state)
+TEST(uniform_layout)
 {
-    (void)state;
     struct {
         float v[3], w, m[3][4], list[3][4], pair[2], gap[2];
         int32_t numbers[2][4];
@@ -244,9 +232,8 @@ static void uniform_layout(void **state)
         assert_float_equal(x[i], wanted[i % 6], 0);
 }
 
-static void storage_layout(void **state)
+TEST(storage_layout)
 {
-    (void)state;
     struct particle {
         float position[3], mass, pair[3][2], turn[2][2];
         uint8_t tag, gap[7];
@@ -280,9 +267,8 @@ static void storage_layout(void **state)
     }
 }
 
-static void scalar_layout(void **state)
+TEST(scalar_layout)
 {
-    (void)state;
     struct one {
         float v[3];
         uint8_t a, gap;
@@ -309,9 +295,8 @@ static void scalar_layout(void **state)
     }
 }
 
-static void matrix_orders(void **state)
+TEST(matrix_orders)
 {
-    (void)state;
     struct {
         float m[4][4]; /* rows */
         float n[3][4]; /* rows of three */
@@ -340,9 +325,8 @@ static void matrix_orders(void **state)
         assert_float_equal(x[i], wanted[i], 0);
 }
 
-static void array_lengths(void **state)
+TEST(array_lengths)
 {
-    (void)state;
     for (uint32_t length = 1; length < 40; length += 13) {
         uint32_t a[64] = {0}, b[4 + 80] = {0}, c[64] = {0};
         const uint32_t push = 77;
@@ -355,9 +339,8 @@ static void array_lengths(void **state)
     }
 }
 
-static void one_buffer_as_two_types(void **state)
+TEST(one_buffer_as_two_types)
 {
-    (void)state;
     float x[64], wanted[64];
     for (int i = 0; i < 64; i++) {
         x[i] = (float)i + 0.25F;
@@ -367,9 +350,8 @@ static void one_buffer_as_two_types(void **state)
     assert_memory_equal(x, wanted, sizeof x);
 }
 
-static void shared_memory(void **state)
+TEST(shared_memory)
 {
-    (void)state;
     uint32_t x[N], before[N];
     spirv_fill_random(x, N);
     memcpy(before, x, sizeof x);
@@ -381,9 +363,8 @@ static void shared_memory(void **state)
     }
 }
 
-static void reduction(void **state)
+TEST(reduction)
 {
-    (void)state;
     uint32_t x[N], y[4] = {0};
     spirv_fill_random(x, N);
     spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_reduce), FOUR_GROUPS,
@@ -396,9 +377,8 @@ static void reduction(void **state)
     }
 }
 
-static void tiled_matrix_product(void **state)
+TEST(tiled_matrix_product)
 {
-    (void)state;
     enum { SIDE = 48 };
     static float a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
     const uint32_t side = SIDE;
@@ -418,9 +398,8 @@ static void tiled_matrix_product(void **state)
     }
 }
 
-static void shared_atomics(void **state)
+TEST(shared_atomics)
 {
-    (void)state;
     uint32_t x[N], h[16] = {0}, wanted[16] = {0};
     spirv_fill_random(x, N);
     for (uint32_t i = 0; i < N; i++)
@@ -430,9 +409,8 @@ static void shared_atomics(void **state)
     assert_memory_equal(h, wanted, sizeof h);
 }
 
-static void atomics(void **state)
+TEST(atomics)
 {
-    (void)state;
     uint32_t u[8] = {0, 1000, 0, UINT32_MAX, 0, 0, 5, 200}, seen[N] = {0};
     int32_t n[4] = {100, -1000, 0, 1};
     uint32_t all_xor = 0;
@@ -449,9 +427,8 @@ static void atomics(void **state)
         assert_int_equal(seen[i], 1);
 }
 
-static void positions(void **state)
+TEST(positions)
 {
-    (void)state;
     enum { X = 4 * 2, Y = 3 * 3, Z = 2 * 2 };
     static uint32_t x[X * Y * Z][4];
     spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_positions), .group_size = {4, 3, 2},
@@ -465,9 +442,8 @@ static void positions(void **state)
     }
 }
 
-static void memory_barriers(void **state)
+TEST(memory_barriers)
 {
-    (void)state;
     uint32_t x[N], before[N];
     spirv_fill_random(x, N);
     memcpy(before, x, sizeof x);
@@ -522,15 +498,13 @@ static void run_two(const void *words, size_t bytes)
     hal_device_release(device);
 }
 
-static void two_entry_points(void **state)
+TEST(two_entry_points)
 {
-    (void)state;
     run_two(two_entries, sizeof two_entries);
 }
 
-static void other_byte_order_and_alignment(void **state)
+TEST(other_byte_order_and_alignment)
 {
-    (void)state;
     static unsigned char swapped[sizeof two_entries + 1];
     const unsigned char *const bytes = (const unsigned char *)two_entries;
     for (size_t i = 0; i < sizeof two_entries; i++)
@@ -541,9 +515,8 @@ static void other_byte_order_and_alignment(void **state)
 #define NAMELESS .words = (const void *)nameless, .bytes = sizeof nameless
 
 /* Nobody can ask for it; the one beside it works, and is told of. */
-static void an_entry_point_without_a_name(void **state)
+TEST(an_entry_point_without_a_name)
 {
-    (void)state;
     uint32_t x[N];
     for (uint32_t i = 0; i < N; i++)
         x[i] = i;
@@ -556,36 +529,4 @@ static void an_entry_point_without_a_name(void **state)
                  "2 compute entry points: '', 'main'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adds_buffers),
-        cmocka_unit_test(push_constants),
-        cmocka_unit_test(push_constants_of_all_widths),
-        cmocka_unit_test(constants_have_defaults),
-        cmocka_unit_test(constants_have_values),
-        cmocka_unit_test(constants_of_all_widths),
-        cmocka_unit_test(constants_size_arrays),
-        cmocka_unit_test(constants_size_workgroups),
-        cmocka_unit_test(four_descriptor_sets),
-        cmocka_unit_test(four_sets_of_a_pipeline_layout),
-        cmocka_unit_test(a_layout_with_unused_bindings),
-        cmocka_unit_test(uniform_layout),
-        cmocka_unit_test(storage_layout),
-        cmocka_unit_test(scalar_layout),
-        cmocka_unit_test(matrix_orders),
-        cmocka_unit_test(array_lengths),
-        cmocka_unit_test(one_buffer_as_two_types),
-        cmocka_unit_test(shared_memory),
-        cmocka_unit_test(reduction),
-        cmocka_unit_test(tiled_matrix_product),
-        cmocka_unit_test(shared_atomics),
-        cmocka_unit_test(atomics),
-        cmocka_unit_test(positions),
-        cmocka_unit_test(memory_barriers),
-        cmocka_unit_test(two_entry_points),
-        cmocka_unit_test(an_entry_point_without_a_name),
-        cmocka_unit_test(other_byte_order_and_alignment),
-    };
-    return cmocka_run_group_tests(tests, spirv_set_up, spirv_tear_down);
-}
+TEST_SUITE_FIXTURE(spirv_set_up, spirv_tear_down);

@@ -28,9 +28,8 @@ static const uint32_t *subgroup(uint32_t i)
     return x + i / WIDTH * WIDTH;
 }
 
-static void places(void **state)
+TEST(places)
 {
-    (void)state;
     RUN(places, 10);
     for (uint32_t i = 0; i < N; i++) {
         const uint32_t lane = i % WIDTH, bit = UINT32_C(1) << lane;
@@ -40,9 +39,8 @@ static void places(void **state)
     }
 }
 
-static void reductions(void **state)
+TEST(reductions)
 {
-    (void)state;
     RUN(reductions, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t wanted[8] = {0, 1, UINT32_MAX, 0, UINT32_MAX, 0, 0, INT32_MAX};
@@ -61,9 +59,8 @@ static void reductions(void **state)
     }
 }
 
-static void scans(void **state)
+TEST(scans)
 {
-    (void)state;
     RUN(scans, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t sum = 0, product = 1;
@@ -76,9 +73,8 @@ static void scans(void **state)
     }
 }
 
-static void floats(void **state)
+TEST(floats)
 {
-    (void)state;
     RUN(floats, 256);
     for (uint32_t i = 0; i < N; i++) {
         float total = 0, before = 0, highest = -1000; /* small integers: exact in any order */
@@ -93,9 +89,8 @@ static void floats(void **state)
     }
 }
 
-static void votes(void **state)
+TEST(votes)
 {
-    (void)state;
     RUN(votes, 2);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t any = 0, all = 1, equal = 1;
@@ -109,9 +104,8 @@ static void votes(void **state)
     }
 }
 
-static void ballots(void **state)
+TEST(ballots)
 {
-    (void)state;
     RUN(ballots, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t ballot = 0, count = 0, before = 0, lowest = 0, highest = 0;
@@ -136,9 +130,8 @@ static void ballots(void **state)
     }
 }
 
-static void shuffles(void **state)
+TEST(shuffles)
 {
-    (void)state;
     RUN(shuffles, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++) {
         const uint32_t *const all = subgroup(i), lane = i % WIDTH;
@@ -154,9 +147,8 @@ static void shuffles(void **state)
     }
 }
 
-static void quads(void **state)
+TEST(quads)
 {
-    (void)state;
     RUN(quads, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++) {
         const uint32_t wanted[4] = {x[(i & ~3U) + 2], x[i ^ 1], x[i ^ 2], x[i ^ 3]};
@@ -164,9 +156,8 @@ static void quads(void **state)
     }
 }
 
-static void divergence(void **state)
+TEST(divergence)
 {
-    (void)state;
     RUN(divergent, 1000);
     for (uint32_t i = 0; i < N; i++) {
         uint32_t sum = 0, count = 0, highest = 0, first = UINT32_MAX, wanted = 0;
@@ -188,21 +179,11 @@ static void divergence(void **state)
     }
 }
 
-static void barriers(void **state)
+TEST(barriers)
 {
-    (void)state;
     RUN(barriers, UINT32_MAX);
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(y[i * 8 + 1], x[i ^ 1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places),   cmocka_unit_test(reductions), cmocka_unit_test(scans),
-        cmocka_unit_test(floats),   cmocka_unit_test(votes),      cmocka_unit_test(ballots),
-        cmocka_unit_test(shuffles), cmocka_unit_test(quads),      cmocka_unit_test(divergence),
-        cmocka_unit_test(barriers),
-    };
-    return cmocka_run_group_tests(tests, spirv_set_up, spirv_tear_down);
-}
+TEST_SUITE_FIXTURE(spirv_set_up, spirv_tear_down);

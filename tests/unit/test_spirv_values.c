@@ -8,9 +8,8 @@
 
 enum { N = 64 };
 
-static void int8(void **state)
+TEST(int8)
 {
-    (void)state;
     int8_t x[N], y[N] = {0};
     int32_t z[N] = {0};
     for (int i = 0; i < N; i++)
@@ -24,9 +23,8 @@ static void int8(void **state)
     }
 }
 
-static void uint8(void **state)
+TEST(uint8)
 {
-    (void)state;
     uint8_t x[N][4], before[N][4];
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 4; k++)
@@ -40,9 +38,8 @@ static void uint8(void **state)
     }
 }
 
-static void int16(void **state)
+TEST(int16)
 {
-    (void)state;
     int16_t x[N], x_before[N];
     uint16_t y[N], y_before[N];
     for (int i = 0; i < N; i++) {
@@ -57,9 +54,8 @@ static void int16(void **state)
     }
 }
 
-static void half_storage(void **state)
+TEST(half_storage)
 {
-    (void)state;
     uint16_t x[N], z[N][2] = {{0}};
     float y[N] = {0};
     for (int i = 0; i < N; i++)
@@ -75,9 +71,8 @@ static void half_storage(void **state)
     }
 }
 
-static void half(void **state)
+TEST(half)
 {
-    (void)state;
     uint16_t x[N], y[N], z[N] = {0};
     for (int i = 0; i < N; i++) {
         x[i] = (uint16_t)((i & 1 ? 0x8000 : 0) + 0x3c00 + i * 61);
@@ -95,9 +90,8 @@ static void half(void **state)
     }
 }
 
-static void int64(void **state)
+TEST(int64)
 {
-    (void)state;
     int64_t x[N], x_before[N];
     uint64_t y[N], y_before[N];
     for (int i = 0; i < N; i++) {
@@ -116,9 +110,8 @@ static void int64(void **state)
     }
 }
 
-static void integers(void **state)
+TEST(integers)
 {
-    (void)state;
     int32_t x[N], y[N], z[N][4] = {{0}};
     uint32_t w[N][4] = {{0}};
     for (int i = 0; i < N; i++) {
@@ -147,9 +140,8 @@ static uint32_t field_mask(int bits)
     return (uint32_t)((UINT64_C(1) << bits) - 1);
 }
 
-static void bits(void **state)
+TEST(bits)
 {
-    (void)state;
     uint32_t x[N], y[N][4] = {{0}};
     int32_t z[N][4] = {{0}};
     spirv_fill_random(x, N);
@@ -188,9 +180,8 @@ static void bits(void **state)
     }
 }
 
-static void carries(void **state)
+TEST(carries)
 {
-    (void)state;
     uint32_t x[N], y[N], z[N][8] = {{0}};
     spirv_fill_random(x, N);
     spirv_fill_random(y, N);
@@ -214,9 +205,8 @@ static void carries(void **state)
     }
 }
 
-static void packing(void **state)
+TEST(packing)
 {
-    (void)state;
     /* Multiples that every format holds exactly, or whose neighbours are far. */
     static const float values[4][4] = {
         {0, 1, -1, 0.5F}, {1.5F, -0.25F, 2, 1}, {0.2F, 0.4F, 0.6F, 0.8F}, {-2, 100, 0, 0.1F}};
@@ -246,9 +236,8 @@ static void packing(void **state)
     }
 }
 
-static void exact_floats(void **state)
+TEST(exact_floats)
 {
-    (void)state;
     float x[N], y[N][16] = {{0}};
     for (int i = 0; i < N; i++)
         x[i] = ((float)i - 30.0F) * 0.375F;
@@ -285,9 +274,8 @@ static void exact_floats(void **state)
     }
 }
 
-static void near_floats(void **state)
+TEST(near_floats)
 {
-    (void)state;
     float x[N], y[N][16] = {{0}};
     for (int i = 0; i < N; i++)
         x[i] = ((float)i - 30.0F) * 0.21F;
@@ -322,9 +310,8 @@ static double dot3(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static void geometry(void **state)
+TEST(geometry)
 {
-    (void)state;
     float x[N][4], y[N][16] = {{0}};
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 4; k++)
@@ -360,9 +347,8 @@ static void geometry(void **state)
     }
 }
 
-static void matrices(void **state)
+TEST(matrices)
 {
-    (void)state;
     static float x[N][4][4], y[N][4][4], z[N][4][4];
     for (int i = 0; i < N; i++)
         for (int k = 0; k < 16; k++)
@@ -385,9 +371,8 @@ static void matrices(void **state)
             }
 }
 
-static void vectors(void **state)
+TEST(vectors)
 {
-    (void)state;
     int32_t x[N][4], before[N][4];
     uint32_t y[N] = {0};
     for (int i = 0; i < N; i++)
@@ -412,9 +397,8 @@ static void vectors(void **state)
     }
 }
 
-static void special_floats(void **state)
+TEST(special_floats)
 {
-    (void)state;
     static const uint32_t bits_of[8] = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000,
                                         0,          0x80000000, 0x3f800000, 1};
     static const uint32_t wanted[8] = {0x31, 0x31, 0x26, 0x3e, 0x1c, 0x1c, 0x24, 0x3c};
@@ -427,9 +411,8 @@ static void special_floats(void **state)
         assert_int_equal(y[i], wanted[i % 8]);
 }
 
-static void conversions(void **state)
+TEST(conversions)
 {
-    (void)state;
     float x[N], z[N][4] = {{0}};
     int32_t y[N][4] = {{0}};
     for (int i = 0; i < N; i++)
@@ -478,9 +461,8 @@ static uint32_t controlled(uint32_t id, uint32_t v)
     return steps;
 }
 
-static void control_flow(void **state)
+TEST(control_flow)
 {
-    (void)state;
     uint32_t x[N], before[N];
     for (uint32_t i = 0; i < N; i++)
         before[i] = x[i] = 1 + spirv_random() % 5000;
@@ -499,9 +481,8 @@ static uint32_t sum(const struct pair *p)
     return p->first + p->list[0] * 3 + p->list[1] * 5 + p->list[2] * 7;
 }
 
-static void functions(void **state)
+TEST(functions)
 {
-    (void)state;
     uint32_t x[N], before[N];
     spirv_fill_random(x, N);
     memcpy(before, x, sizeof x);
@@ -522,9 +503,8 @@ static void functions(void **state)
     }
 }
 
-static void arrays(void **state)
+TEST(arrays)
 {
-    (void)state;
     static const uint32_t table[8] = {2, 3, 5, 7, 11, 13, 17, 19};
     uint32_t x[N] = {0};
     spirv_launch(
@@ -542,19 +522,4 @@ static void arrays(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int8),         cmocka_unit_test(uint8),
-        cmocka_unit_test(int16),        cmocka_unit_test(half_storage),
-        cmocka_unit_test(half),         cmocka_unit_test(int64),
-        cmocka_unit_test(integers),     cmocka_unit_test(bits),
-        cmocka_unit_test(carries),      cmocka_unit_test(packing),
-        cmocka_unit_test(exact_floats), cmocka_unit_test(near_floats),
-        cmocka_unit_test(geometry),     cmocka_unit_test(matrices),
-        cmocka_unit_test(vectors),      cmocka_unit_test(special_floats),
-        cmocka_unit_test(conversions),  cmocka_unit_test(control_flow),
-        cmocka_unit_test(functions),    cmocka_unit_test(arrays),
-    };
-    return cmocka_run_group_tests(tests, spirv_set_up, spirv_tear_down);
-}
+TEST_SUITE_FIXTURE(spirv_set_up, spirv_tear_down);

@@ -54,9 +54,8 @@ static uint8_t *use(struct setup *setup, uint64_t position, uint64_t bytes, int 
     return there;
 }
 
-static void ranges_do_not_overlap_and_zero_is_no_position(void **state)
+TEST(ranges_do_not_overlap_and_zero_is_no_position)
 {
-    (void)state;
     struct setup setup;
     open_staging(&setup);
     const uint64_t a = capture_staging_claim(&setup.staging, 1);
@@ -74,9 +73,8 @@ static void ranges_do_not_overlap_and_zero_is_no_position(void **state)
     close_staging(&setup);
 }
 
-static void memory_is_used_again_in_the_order_of_claims(void **state)
+TEST(memory_is_used_again_in_the_order_of_claims)
 {
-    (void)state;
     struct setup setup;
     uint64_t positions[4];
     open_staging(&setup);
@@ -104,9 +102,8 @@ static void memory_is_used_again_in_the_order_of_claims(void **state)
     close_staging(&setup);
 }
 
-static void empty_staging_begins_again_at_the_start(void **state)
+TEST(empty_staging_begins_again_at_the_start)
 {
-    (void)state;
     struct setup setup;
     open_staging(&setup);
     uint8_t *first = NULL;
@@ -123,9 +120,8 @@ static void empty_staging_begins_again_at_the_start(void **state)
     close_staging(&setup);
 }
 
-static void ranges_across_the_end_are_contiguous(void **state)
+TEST(ranges_across_the_end_are_contiguous)
 {
-    (void)state;
     struct setup setup;
     open_staging(&setup);
     const uint64_t most = capture_staging_claim(&setup.staging, 900 * KIB);
@@ -144,9 +140,8 @@ static void ranges_across_the_end_are_contiguous(void **state)
 
 enum { PAGE = 4 * KIB };
 
-static void what_was_put_has_memory_and_nothing_else(void **state)
+TEST(what_was_put_has_memory_and_nothing_else)
 {
-    (void)state;
     struct setup setup;
     open_staging(&setup);
     use(&setup, capture_staging_claim(&setup.staging, 64 * PAGE), 64 * PAGE, 2);
@@ -210,9 +205,8 @@ static bool system_has_large_pages(uint64_t bytes)
     return has;
 }
 
-static void memory_in_large_pages_is_all_there(void **state)
+TEST(memory_in_large_pages_is_all_there)
 {
-    (void)state;
     enum { STAGING = 64 << 20, RINGS = 2 * LARGE, READY = 8 << 20 };
     struct setup setup;
     uint8_t *rings;
@@ -249,9 +243,8 @@ static void memory_in_large_pages_is_all_there(void **state)
 }
 
 /* Where they cannot be had nothing is said to have memory. */
-static void without_large_pages_memory_comes_as_it_is_needed(void **state)
+TEST(without_large_pages_memory_comes_as_it_is_needed)
 {
-    (void)state;
     enum { STAGING = 64 << 20 };
     struct setup setup;
     open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, 2 * LARGE);
@@ -269,9 +262,8 @@ static void without_large_pages_memory_comes_as_it_is_needed(void **state)
 }
 
 /* Half as much staging is a sign of a small file system, which others need too. */
-static void where_room_is_scarce_none_is_taken_beforehand(void **state)
+TEST(where_room_is_scarce_none_is_taken_beforehand)
 {
-    (void)state;
     enum { STAGING = 32 << 20 };
     struct setup setup;
     open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, 2 * LARGE);
@@ -331,9 +323,8 @@ static bool take(struct mailbox *box, unsigned round)
     return true;
 }
 
-static void threads_do_not_disturb_each_other(void **state)
+TEST(threads_do_not_disturb_each_other)
 {
-    (void)state;
     struct setup setup;
     struct mailbox boxes[THREADS];
     pthread_t threads[THREADS];
@@ -358,20 +349,4 @@ static void threads_do_not_disturb_each_other(void **state)
     capture_staging_recycle(&setup.staging);
     assert_int_equal(capture_staging_used(&setup.staging), 0);
     close_staging(&setup);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranges_do_not_overlap_and_zero_is_no_position),
-        cmocka_unit_test(memory_is_used_again_in_the_order_of_claims),
-        cmocka_unit_test(empty_staging_begins_again_at_the_start),
-        cmocka_unit_test(ranges_across_the_end_are_contiguous),
-        cmocka_unit_test(what_was_put_has_memory_and_nothing_else),
-        cmocka_unit_test(memory_in_large_pages_is_all_there),
-        cmocka_unit_test(without_large_pages_memory_comes_as_it_is_needed),
-        cmocka_unit_test(where_room_is_scarce_none_is_taken_beforehand),
-        cmocka_unit_test(threads_do_not_disturb_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

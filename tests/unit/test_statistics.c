@@ -2,15 +2,7 @@
 /* format/analysis/statistics.c: medians, intervals and differences that were worked out by hand,
  * and sequences with noise as machines make it: heavy tails, warm-up, two modes, drift. */
 #include "format/analysis/statistics.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { MOST = 256 };
 
@@ -28,9 +20,8 @@ static struct trace_typical typical_of(const int64_t *durations_ns, size_t count
 
 /* Ranks of the 95 % interval of the median as tables of the binomial distribution have them: of 6
  * values the extremes, of 20 the 6th and the 15th, of 50 the 18th and the 33rd. */
-static void intervals_have_the_ranks_of_the_tables(void **state)
+TEST(intervals_have_the_ranks_of_the_tables)
 {
-    (void)state;
     static const struct {
         size_t count, low, high;
     } known[] = {{6, 1, 6}, {9, 2, 8}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}};
@@ -45,9 +36,8 @@ static void intervals_have_the_ranks_of_the_tables(void **state)
     }
 }
 
-static void sums_leave_interruptions_out(void **state)
+TEST(sums_leave_interruptions_out)
 {
-    (void)state;
     int64_t same[] = {10, 1000, 10, 10, 10, 10, 10, 10};
     assert_int_equal(trace_sum_within_fence(same, 8), 80);
     /* Quartiles 3 and 6, so the fence is 6 + 1.5 * 3, rounded down: 10. */
@@ -64,9 +54,8 @@ static void sums_leave_interruptions_out(void **state)
 
 /* ---- Typical durations ---- */
 
-static void a_few_durations_have_a_median_and_no_interval(void **state)
+TEST(a_few_durations_have_a_median_and_no_interval)
 {
-    (void)state;
     assert_int_equal(typical_of((int64_t[]){0}, 0).count, 0);
     const struct trace_typical odd = typical_of((int64_t[]){5, 1, 3}, 3);
     assert_int_equal(odd.median_ns, 3);
@@ -81,9 +70,8 @@ static void a_few_durations_have_a_median_and_no_interval(void **state)
     assert_int_equal(six.high_ns, 6);
 }
 
-static void warm_up_is_what_begins_slowly_and_at_most_a_quarter(void **state)
+TEST(warm_up_is_what_begins_slowly_and_at_most_a_quarter)
 {
-    (void)state;
     static const struct {
         int64_t durations[12];
         uint64_t warm_up;
@@ -111,9 +99,8 @@ static void warm_up_is_what_begins_slowly_and_at_most_a_quarter(void **state)
 
 /* 32 durations that rise: the parts are pairs, whose medians are 1, 3, 5 ... 31 (1.5 rounded down,
  * and so on); the interval of 16 values is from the 4th to the 13th. */
-static void the_interval_is_that_of_the_parts(void **state)
+TEST(the_interval_is_that_of_the_parts)
 {
-    (void)state;
     int64_t rising[32];
     for (int64_t i = 0; i < 32; i++)
         rising[i] = i + 1;
@@ -147,9 +134,8 @@ static struct trace_typical noisy(uint64_t *random, double factor)
     return typical_of(durations, COUNT);
 }
 
-static void noise_is_no_difference_and_half_as_long_again_is_one(void **state)
+TEST(noise_is_no_difference_and_half_as_long_again_is_one)
 {
-    (void)state;
     enum { PAIRS = 1000, SEED = 17 };
     uint64_t random = SEED;
     int wrong = 0, found = 0;
@@ -166,9 +152,8 @@ static void noise_is_no_difference_and_half_as_long_again_is_one(void **state)
 }
 
 /* The means differ by 80 %, as those of two captures of one program did: 30 and 54. */
-static void interrupted_iterations_are_no_difference(void **state)
+TEST(interrupted_iterations_are_no_difference)
 {
-    (void)state;
     int64_t calm[20], disturbed[20];
     for (int i = 0; i < 20; i++) {
         calm[i] = 30000 + 10 * i;
@@ -179,9 +164,8 @@ static void interrupted_iterations_are_no_difference(void **state)
 }
 
 /* Two modes, in stretches: which of them the median is in, is chance. */
-static void two_modes_are_no_difference(void **state)
+TEST(two_modes_are_no_difference)
 {
-    (void)state;
     int64_t mostly_short[60], mostly_long[60];
     for (int i = 0; i < 60; i++) {
         mostly_short[i] = i / 12 % 2 ? 20000 : 10000; /* 36 short ones */
@@ -194,9 +178,8 @@ static void two_modes_are_no_difference(void **state)
 }
 
 /* As soon as there are enough of them; at 5 %, and at 1 us. */
-static void differences_count_from_where_they_matter(void **state)
+TEST(differences_count_from_where_they_matter)
 {
-    (void)state;
     static const struct {
         size_t count;
         int64_t first_ns, second_ns;
@@ -220,20 +203,4 @@ static void differences_count_from_where_they_matter(void **state)
         const struct trace_typical b = typical_of(second, cases[i].count);
         assert_int_equal(trace_typical_compare(&a, &b), cases[i].change);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
-        cmocka_unit_test(sums_leave_interruptions_out),
-        cmocka_unit_test(a_few_durations_have_a_median_and_no_interval),
-        cmocka_unit_test(warm_up_is_what_begins_slowly_and_at_most_a_quarter),
-        cmocka_unit_test(the_interval_is_that_of_the_parts),
-        cmocka_unit_test(noise_is_no_difference_and_half_as_long_again_is_one),
-        cmocka_unit_test(interrupted_iterations_are_no_difference),
-        cmocka_unit_test(two_modes_are_no_difference),
-        cmocka_unit_test(differences_count_from_where_they_matter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

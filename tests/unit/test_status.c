@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/status.c: names, messages, context, cutting, one message per thread. */
 #include "hal/base/status.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void names_are_prose(void **state)
+TEST(names_are_prose)
 {
-    (void)state;
     assert_string_equal(hal_status_name(HAL_OK), "ok");
     assert_string_equal(hal_status_name(HAL_NOT_FOUND), "not found");
     assert_string_equal(hal_status_name((enum hal_status)999), "unknown status");
 }
 
-static void context_comes_first_and_may_use_the_old_message(void **state)
+TEST(context_comes_first_and_may_use_the_old_message)
 {
-    (void)state;
     assert_int_equal(hal_fail(HAL_IO, "disk %d", 7), HAL_IO);
     assert_int_equal(hal_add_context(HAL_IO, "opening '%s'", "x"), HAL_IO);
     assert_string_equal(hal_message(), "opening 'x': disk 7");
@@ -31,9 +23,8 @@ static void context_comes_first_and_may_use_the_old_message(void **state)
     assert_string_equal(hal_message(), "again: opening 'x': disk 7");
 }
 
-static void long_messages_are_cut_visibly(void **state)
+TEST(long_messages_are_cut_visibly)
 {
-    (void)state;
     char text[2 * HAL_MESSAGE_BYTES];
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -51,23 +42,11 @@ static void *fail_elsewhere(void *unused)
     return unused;
 }
 
-static void each_thread_has_its_own(void **state)
+TEST(each_thread_has_its_own)
 {
-    (void)state;
     hal_fail(HAL_IO, "mine");
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
     pthread_join(thread, NULL);
     assert_string_equal(hal_message(), "mine");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_prose),
-        cmocka_unit_test(context_comes_first_and_may_use_the_old_message),
-        cmocka_unit_test(long_messages_are_cut_visibly),
-        cmocka_unit_test(each_thread_has_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/store.c: bytes of files are there to the last one, or it is said that they are not. */
 #include "hal/base/store.h"
+#include "tests/support/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BYTES = 1 << 20, PART = 1000, LIMIT = 100000 };
 
@@ -60,9 +55,8 @@ static void interrupt(int number)
 }
 
 /* The write ends when the pipe is full and a signal comes; what is left needs another one. */
-static void in_many_parts(void **state)
+TEST(in_many_parts)
 {
-    (void)state;
     int ends[2], there = 0;
     pthread_t writer;
     void *written = NULL;
@@ -88,9 +82,8 @@ static void in_many_parts(void **state)
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
 
-static void fewer_are_not_all(void **state)
+TEST(fewer_are_not_all)
 {
-    (void)state;
     int ends[2];
     fill();
     assert_int_equal(pipe(ends), 0);
@@ -103,9 +96,8 @@ static void fewer_are_not_all(void **state)
 }
 
 /* The first write takes what the limit leaves. */
-static void a_full_place_is_told(void **state)
+TEST(a_full_place_is_told)
 {
-    (void)state;
     char path[] = "/tmp/test-store-XXXXXX";
     struct rlimit before, low;
     const int file = mkstemp(path);
@@ -124,14 +116,4 @@ static void a_full_place_is_told(void **state)
     assert_int_equal(error, EFBIG);
     assert_int_equal(lseek(file, 0, SEEK_END), LIMIT);
     close(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_many_parts),
-        cmocka_unit_test(fewer_are_not_all),
-        cmocka_unit_test(a_full_place_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

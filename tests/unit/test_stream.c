@@ -59,9 +59,8 @@ static void *record_many(void *stream)
 }
 
 /* Of rings of 64 KiB there is one each, which is full often; of 1 MiB there are several. */
-static void every_thread_keeps_its_order(void **state)
+TEST(every_thread_keeps_its_order)
 {
-    (void)state;
     static const uint64_t ring_bytes[] = {64 << 10, 1 << 20};
     for (unsigned round = 0; round < 2; round++) {
         struct capture_stream stream;
@@ -90,9 +89,8 @@ static void every_thread_keeps_its_order(void **state)
     }
 }
 
-static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state)
+TEST(strings_are_defined_once_and_cut_when_they_are_too_long)
 {
-    (void)state;
     struct capture_stream stream;
     struct captured captured;
     char *text = malloc(TRACE_MAX_STRING_BYTES + 2);
@@ -114,9 +112,8 @@ static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state
 }
 
 /* Those that are known stay what they are; what says something else is not touched by the limit. */
-static void messages_are_not_kept_without_end(void **state)
+TEST(messages_are_not_kept_without_end)
 {
-    (void)state;
     struct capture_stream stream;
     struct captured captured;
     char text[64];
@@ -196,9 +193,8 @@ static void dismiss(struct crowd *crowd)
     pthread_barrier_destroy(&crowd->released);
 }
 
-static void rings_of_threads_that_have_exited_serve_the_next_ones(void **state)
+TEST(rings_of_threads_that_have_exited_serve_the_next_ones)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd crowd;
     open_stream(&stream, 64 << 10);
@@ -210,9 +206,8 @@ static void rings_of_threads_that_have_exited_serve_the_next_ones(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
-static void too_many_threads_at_once_are_told_the_limits(void **state)
+TEST(too_many_threads_at_once_are_told_the_limits)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd crowd;
     hal_log_set_level(HAL_LOG_ERROR);
@@ -228,9 +223,8 @@ static void too_many_threads_at_once_are_told_the_limits(void **state)
 
 /* Of 32 MiB, the first half is given out in rings of 128 KiB, which are 128, the rest in smaller
  * ones. */
-static void many_threads_have_smaller_rings(void **state)
+TEST(many_threads_have_smaller_rings)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd crowd;
     open_stream(&stream, 512 << 10);
@@ -242,9 +236,8 @@ static void many_threads_have_smaller_rings(void **state)
 
 /* Of what all of the first crowd take as long as they get it, a quarter of 32 MiB is left to
  * others. Nobody writes, so that nothing comes back. */
-static void threads_with_many_rings_leave_room_for_others(void **state)
+TEST(threads_with_many_rings_leave_room_for_others)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd busy, late;
     prepare_stream(&stream, 512 << 10);
@@ -267,9 +260,8 @@ static uint64_t memory_of(const struct capture_stream *stream)
 
 /* The memory of four was made ready when the stream was opened. Nobody writes: nothing comes back.
  */
-static void a_thread_has_eight_rings_at_most(void **state)
+TEST(a_thread_has_eight_rings_at_most)
 {
-    (void)state;
     enum { RINGS = 8, READY = 4, RING = 256 << 10 };
     struct capture_stream stream;
     unsigned rings = 1;
@@ -285,9 +277,8 @@ static void a_thread_has_eight_rings_at_most(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
-static void what_the_file_has_is_no_ring_of_the_thread(void **state)
+TEST(what_the_file_has_is_no_ring_of_the_thread)
 {
-    (void)state;
     enum { RING = 256 << 10 };
     struct capture_stream stream;
     open_stream(&stream, 4 * RING);
@@ -310,9 +301,8 @@ static void *tell_ring(void *stream)
 }
 
 /* Where it is mapped already: its pages are there. */
-static void the_next_thread_has_the_ring_of_the_last(void **state)
+TEST(the_next_thread_has_the_ring_of_the_last)
 {
-    (void)state;
     struct capture_stream stream;
     void *base = NULL;
     open_stream(&stream, 1 << 20);
@@ -330,9 +320,8 @@ static void the_next_thread_has_the_ring_of_the_last(void **state)
 }
 
 /* Until then it leaves the processors to those who record. */
-static void the_writer_is_woken_when_no_ring_is_ready(void **state)
+TEST(the_writer_is_woken_when_no_ring_is_ready)
 {
-    (void)state;
     struct capture_stream stream;
     prepare_stream(&stream, 1 << 20);
     assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
@@ -362,9 +351,8 @@ static struct capture_thread *fill_all_rings(struct capture_stream *stream, uint
 
 /* The writer is woken before there is no room, once there is nothing else to go on in. Here
  * recording ends when all rings are full. */
-static void who_gets_no_other_ring_wakes_the_writer_early(void **state)
+TEST(who_gets_no_other_ring_wakes_the_writer_early)
 {
-    (void)state;
     enum { BYTES = 64 };
     struct capture_stream stream;
     hal_log_set_level(HAL_LOG_ERROR);
@@ -379,9 +367,8 @@ static void who_gets_no_other_ring_wakes_the_writer_early(void **state)
 
 /* A seal's segments come in several records: once one of them was refused, smaller ones, for which
  * there is room, would stand in its place. */
-static void what_follows_a_refused_record_is_refused(void **state)
+TEST(what_follows_a_refused_record_is_refused)
 {
-    (void)state;
     enum { LARGE = 1000, SMALL = 64 };
     struct capture_stream stream;
     hal_log_set_level(HAL_LOG_ERROR);
@@ -400,9 +387,8 @@ static void what_follows_a_refused_record_is_refused(void **state)
 /* ---- Flushes ---- */
 
 /* One record in the first ring, and a larger ring full of them. */
-static void a_flush_writes_all_that_was_published(void **state)
+TEST(a_flush_writes_all_that_was_published)
 {
-    (void)state;
     enum { COUNT = TRACE_MAX_RECORD_BYTES / sizeof(struct trace_semaphore_event) };
     struct capture_stream stream;
     struct captured captured;
@@ -428,9 +414,8 @@ static void a_flush_writes_all_that_was_published(void **state)
 
 /* ---- Errors ---- */
 
-static void what_follows_an_error_is_lost_and_counted(void **state)
+TEST(what_follows_an_error_is_lost_and_counted)
 {
-    (void)state;
     enum { BEFORE = 100, AFTER = 50 };
     struct capture_stream stream;
     struct captured captured;
@@ -456,9 +441,8 @@ static void what_follows_an_error_is_lost_and_counted(void **state)
     captured_close(&captured);
 }
 
-static void records_that_fit_nowhere_stop_recording(void **state)
+TEST(records_that_fit_nowhere_stop_recording)
 {
-    (void)state;
     struct capture_stream stream;
     char before[HAL_MESSAGE_BYTES];
     hal_log_set_level(HAL_LOG_ERROR);
@@ -477,9 +461,8 @@ static void records_that_fit_nowhere_stop_recording(void **state)
 
 /* What belongs together can ask first: who can get a larger ring has it then, and where all memory
  * is given out the answer is no, before anything is published. */
-static void room_for_the_largest_record_can_be_had_in_advance(void **state)
+TEST(room_for_the_largest_record_can_be_had_in_advance)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd first, others[2];
     hal_log_set_level(HAL_LOG_ERROR);
@@ -510,9 +493,8 @@ static void room_for_the_largest_record_can_be_had_in_advance(void **state)
 }
 
 /* Even where all rings are small and in use: two threads can have it at once. */
-static void the_largest_record_fits_beside_the_smallest_rings(void **state)
+TEST(the_largest_record_fits_beside_the_smallest_rings)
 {
-    (void)state;
     struct capture_stream stream;
     struct crowd others;
     open_stream(&stream, CAPTURE_LEAST_RING_BYTES);
@@ -527,9 +509,8 @@ static void the_largest_record_fits_beside_the_smallest_rings(void **state)
 
 /* ---- Forks ---- */
 
-static void a_forked_child_does_not_record(void **state)
+TEST(a_forked_child_does_not_record)
 {
-    (void)state;
     struct capture_stream stream;
     struct captured captured;
     int status;
@@ -551,30 +532,5 @@ static void a_forked_child_does_not_record(void **state)
     captured_close(&captured);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_thread_keeps_its_order, remove_trace),
-        cmocka_unit_test_teardown(strings_are_defined_once_and_cut_when_they_are_too_long,
-                                  remove_trace),
-        cmocka_unit_test_teardown(rings_of_threads_that_have_exited_serve_the_next_ones,
-                                  remove_trace),
-        cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
-        cmocka_unit_test_teardown(many_threads_have_smaller_rings, remove_trace),
-        cmocka_unit_test_teardown(threads_with_many_rings_leave_room_for_others, remove_trace),
-        cmocka_unit_test_teardown(a_thread_has_eight_rings_at_most, remove_trace),
-        cmocka_unit_test_teardown(what_the_file_has_is_no_ring_of_the_thread, remove_trace),
-        cmocka_unit_test_teardown(the_next_thread_has_the_ring_of_the_last, remove_trace),
-        cmocka_unit_test_teardown(the_writer_is_woken_when_no_ring_is_ready, remove_trace),
-        cmocka_unit_test_teardown(what_follows_a_refused_record_is_refused, remove_trace),
-        cmocka_unit_test_teardown(who_gets_no_other_ring_wakes_the_writer_early, remove_trace),
-        cmocka_unit_test_teardown(a_flush_writes_all_that_was_published, remove_trace),
-        cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
-        cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
-        cmocka_unit_test_teardown(the_largest_record_fits_beside_the_smallest_rings, remove_trace),
-        cmocka_unit_test_teardown(messages_are_not_kept_without_end, remove_trace),
-        cmocka_unit_test_teardown(room_for_the_largest_record_can_be_had_in_advance, remove_trace),
-        cmocka_unit_test_teardown(a_forked_child_does_not_record, remove_trace),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(NULL, remove_trace);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

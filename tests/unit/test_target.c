@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/player/target.c: what a trace asks for against what a device has. */
 #include "replay/replay.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static const struct hal_device_info device = {
     .uri = "cpu?threads=1",
@@ -40,9 +35,8 @@ static void assert_missing(const struct replay_plan_info *plan, const char *valu
     assert_non_null(strstr(hal_message(), "cpu?threads=1"));
 }
 
-static void what_is_missing_is_named_with_its_limit(void **state)
+TEST(what_is_missing_is_named_with_its_limit)
 {
-    (void)state;
     struct replay_plan_info plan = plan_for(same);
     plan.queue_count = 2;
     plan.largest_buffer_bytes = 1 << 20;
@@ -73,9 +67,8 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     assert_missing(&more, "132 bytes of push constants", "is 128");
 }
 
-static void all_limits_are_listed(void **state)
+TEST(all_limits_are_listed)
 {
-    (void)state;
     char limit[REPLAY_NOTE_BYTES];
     struct replay_plan_info plan = plan_for(same);
     assert_false(replay_target_limit(&plan, &device, 0, limit));
@@ -89,9 +82,8 @@ static void all_limits_are_listed(void **state)
     assert_false(replay_target_limit(&plan, &device, 3, limit));
 }
 
-static void queues_are_put_into_uris(void **state)
+TEST(queues_are_put_into_uris)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"cpu", "cpu?queues=4"},
         {"cpu?threads=2&queues=1", "cpu?queues=4&threads=2"},
@@ -107,9 +99,8 @@ static void queues_are_put_into_uris(void **state)
     assert_false(replay_target_uri("cpu?threads=2", 4, uri, 3));
 }
 
-static void formats_and_group_memory_are_noted(void **state)
+TEST(formats_and_group_memory_are_noted)
 {
-    (void)state;
     char note[REPLAY_NOTE_BYTES];
     struct hal_device_info here = device;
     struct trace_device recorded = same;
@@ -130,9 +121,8 @@ static void formats_and_group_memory_are_noted(void **state)
     assert_false(replay_target_note(&plan, &here, 2, note));
 }
 
-static void the_same_device_needs_no_note(void **state)
+TEST(the_same_device_needs_no_note)
 {
-    (void)state;
     char note[REPLAY_NOTE_BYTES];
     struct replay_plan_info plan = plan_for(same);
     assert_false(replay_target_note(&plan, &device, 0, note));
@@ -144,9 +134,8 @@ static void the_same_device_needs_no_note(void **state)
     assert_false(replay_target_note(&plan, &device, 0, note));
 }
 
-static void what_differs_is_noted(void **state)
+TEST(what_differs_is_noted)
 {
-    (void)state;
     char note[REPLAY_NOTE_BYTES];
     struct replay_plan_info plan = plan_for((struct trace_device){
         .architecture = "x86_64", .features = "avx,avx2x,avx512f,fm,fma", .simd_width = 16});
@@ -158,9 +147,8 @@ static void what_differs_is_noted(void **state)
     assert_false(replay_target_note(&plan, &device, 2, note));
 }
 
-static void features_of_another_architecture_are_not_compared(void **state)
+TEST(features_of_another_architecture_are_not_compared)
 {
-    (void)state;
     char note[REPLAY_NOTE_BYTES];
     struct replay_plan_info plan = plan_for((struct trace_device){.uri = "cpu?threads=4",
                                                                   .architecture = "aarch64",
@@ -170,18 +158,4 @@ static void features_of_another_architecture_are_not_compared(void **state)
     assert_non_null(strstr(note, "on aarch64 (cpu) when"));
     assert_non_null(strstr(note, "on x86_64 (cpu) here"));
     assert_false(replay_target_note(&plan, &device, 1, note));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_missing_is_named_with_its_limit),
-        cmocka_unit_test(all_limits_are_listed),
-        cmocka_unit_test(queues_are_put_into_uris),
-        cmocka_unit_test(formats_and_group_memory_are_noted),
-        cmocka_unit_test(the_same_device_needs_no_note),
-        cmocka_unit_test(what_differs_is_noted),
-        cmocka_unit_test(features_of_another_architecture_are_not_compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

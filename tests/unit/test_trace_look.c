@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace dump's filters, symbolize, and what the reader knows of chunks without reading them. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_folder.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char output[1 << 14];
 
@@ -62,9 +54,8 @@ static void write_steps(void)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void filters_show_what_was_asked_for(void **state)
+TEST(filters_show_what_was_asked_for)
 {
-    (void)state;
     write_steps();
     assert_int_equal(run("dump"), 0);
     assert_int_equal(lines(), 31);
@@ -95,9 +86,8 @@ static void filters_show_what_was_asked_for(void **state)
 }
 
 /* The index tells the times and the submissions of each chunk, and they are those of its events. */
-static void chunks_are_known_without_reading_them(void **state)
+TEST(chunks_are_known_without_reading_them)
 {
-    (void)state;
     struct trace_reader *reader;
     write_steps();
     assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
@@ -265,9 +255,8 @@ static void check_seed(uint64_t seed, uint32_t first_queue)
     trace_reader_close(reader);
 }
 
-static void the_index_tells_how_busy_queues_were(void **state)
+TEST(the_index_tells_how_busy_queues_were)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         print_message("seed %d\n", (int)seed);
         check_seed(seed * 0x9e3779b97f4a7c15ull, seed == 4 ? 61 : (uint32_t)seed);
@@ -276,9 +265,8 @@ static void the_index_tells_how_busy_queues_were(void **state)
 
 /* Of a frame with many queues the slots are longer. What a later frame has at the same time is
  * added, and three at once are 255 percent. */
-static void many_queues_share_a_frame(void **state)
+TEST(many_queues_share_a_frame)
 {
-    (void)state;
     struct trace_builder b;
     struct trace_reader *reader;
     double shares[4];
@@ -353,9 +341,8 @@ static void write_stack(const uint8_t *build_id, uint32_t build_id_bytes)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void stacks_get_names(void **state)
+TEST(stacks_get_names)
 {
-    (void)state;
     char expected[256];
     write_stack(NULL, 0);
     assert_int_equal(run("symbolize"), 0);
@@ -369,9 +356,8 @@ static void stacks_get_names(void **state)
     assert_string_equal(output, expected);
 }
 
-static void another_build_gives_no_names(void **state)
+TEST(another_build_gives_no_names)
 {
-    (void)state;
     write_stack((const uint8_t *)"not the one", 11);
     assert_int_equal(run("symbolize"), 0);
     says("is another build than the one that was captured");
@@ -380,15 +366,4 @@ static void another_build_gives_no_names(void **state)
     assert_int_equal(run("symbolize --wrong"), 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters_show_what_was_asked_for),
-        cmocka_unit_test(chunks_are_known_without_reading_them),
-        cmocka_unit_test(the_index_tells_how_busy_queues_were),
-        cmocka_unit_test(many_queues_share_a_frame),
-        cmocka_unit_test(stacks_get_names),
-        cmocka_unit_test(another_build_gives_no_names),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace stats, verify, extract: numbers worked out by hand, damage found, files made. */
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BUFFER = 1, KERNELS = 2, DONE = 3, ONCE = 10, AGAIN = 11 };
 
@@ -95,9 +87,8 @@ static int remove_all(void **state)
     return 0;
 }
 
-static void stats_count_what_was_executed(void **state)
+TEST(stats_count_what_was_executed)
 {
-    (void)state;
     assert_int_equal(run("hal-trace stats --json t.pb.zst"), 0);
     says("\"submissions\":2,\"device_ns\":3700,\"dispatches\":4,\"indirect_dispatches\":0,"
          "\"barriers\":1,\"fills\":1,\"copies\":1,\"updates\":0,\"transfer_bytes\":120");
@@ -121,9 +112,8 @@ static void stats_count_what_was_executed(void **state)
 }
 
 /* Two submissions that fill the same bytes, and a host that reads some without a wait. */
-static void races_are_listed(void **state)
+TEST(races_are_listed)
 {
-    (void)state;
     struct trace_builder b;
     char racing[PATH_MAX];
     assert_int_equal(run("hal-trace races t.pb.zst"), 0);
@@ -150,9 +140,8 @@ static void races_are_listed(void **state)
         "racing.pb.zst: 2 races, 0 more are possible\n");
 }
 
-static void verify_likes_what_is_whole(void **state)
+TEST(verify_likes_what_is_whole)
 {
-    (void)state;
     assert_int_equal(run("hal-trace verify t.pb.zst 2>&1"), 0);
     says("good: ");
     assert_int_equal(run("hal-trace verify --json t.pb.zst"), 0);
@@ -161,9 +150,8 @@ static void verify_likes_what_is_whole(void **state)
 }
 
 /* Any byte that is changed is noticed: one in each 64. */
-static void verify_sees_every_changed_byte(void **state)
+TEST(verify_sees_every_changed_byte)
 {
-    (void)state;
     struct stat status;
     unsigned tried = 0;
     assert_int_equal(stat(path, &status), 0);
@@ -182,17 +170,15 @@ static void verify_sees_every_changed_byte(void **state)
     assert_true(tried > 10);
 }
 
-static void verify_sees_a_cut(void **state)
+TEST(verify_sees_a_cut)
 {
-    (void)state;
     assert_int_equal(run("head -c -100 t.pb.zst > cut.pb.zst; hal-trace verify cut.pb.zst 2>&1"),
                      3);
     says("incomplete");
 }
 
-static void extract_writes_kernels_into_the_folder_only(void **state)
+TEST(extract_writes_kernels_into_the_folder_only)
 {
-    (void)state;
     char kernels[PATH_MAX], expected[sizeof source + 1];
     assert_int_equal(run("hal-trace extract --executables=kernels t.pb.zst 2>&1"), 0);
     assert_string_equal(output, "kernels/2-_._a_b.metal\n");
@@ -207,9 +193,8 @@ static void extract_writes_kernels_into_the_folder_only(void **state)
 }
 
 /* What the device took, and of the others those in another format: each has its own ending. */
-static void extract_writes_kernels_in_each_format(void **state)
+TEST(extract_writes_kernels_in_each_format)
 {
-    (void)state;
     enum { MSL = 1, SPIRV = 3, VARIANTS = 2 }; /* as in the files of old traces */
     struct trace_builder b;
     char v[PATH_MAX];
@@ -237,9 +222,8 @@ static void extract_writes_kernels_in_each_format(void **state)
     assert_string_equal(output, "each/9-k.metal\neach/9-k.spv\n9-k.metal\n9-k.spv\ntakenwords");
 }
 
-static void extract_writes_a_content(void **state)
+TEST(extract_writes_a_content)
 {
-    (void)state;
     bool found = false;
     for (int i = 1; i <= 3; i++) {
         char command[128];
@@ -270,9 +254,8 @@ static void add_file_part(struct trace_writer *writer, uint64_t ticket, const ch
 }
 
 /* As it was when it was kept last; a part of it is no file. */
-static void extract_writes_a_file_as_it_was_last(void **state)
+TEST(extract_writes_a_file_as_it_was_last)
 {
-    (void)state;
     char other[PATH_MAX];
     struct trace_writer *writer;
     static const struct trace_header header = {.program = "p"};
@@ -322,9 +305,8 @@ static void error_of(const char *arguments, bool is_terminal, char *out, size_t 
     close(terminal);
 }
 
-static void terminals_see_how_far_it_is(void **state)
+TEST(terminals_see_how_far_it_is)
 {
-    (void)state;
     static const struct {
         const char *command, *name;
     } commands[] = {{"stats", "counting"}, {"dump", "printing"},    {"symbolize", "reading"},
@@ -345,19 +327,4 @@ static void terminals_see_how_far_it_is(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stats_count_what_was_executed),
-        cmocka_unit_test(races_are_listed),
-        cmocka_unit_test(verify_likes_what_is_whole),
-        cmocka_unit_test(verify_sees_every_changed_byte),
-        cmocka_unit_test(verify_sees_a_cut),
-        cmocka_unit_test(extract_writes_kernels_into_the_folder_only),
-        cmocka_unit_test(extract_writes_kernels_in_each_format),
-        cmocka_unit_test(extract_writes_a_content),
-        cmocka_unit_test(extract_writes_a_file_as_it_was_last),
-        cmocka_unit_test(terminals_see_how_far_it_is),
-    };
-    return cmocka_run_group_tests(tests, write_trace, remove_all);
-}
+TEST_SUITE_FIXTURE(write_trace, remove_all);

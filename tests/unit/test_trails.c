@@ -95,9 +95,8 @@ static __attribute__((noinline)) void go_on(int at)
     seen++;
 }
 
-static void paths_are_not_mistaken_for_each_other(void **state)
+TEST(paths_are_not_mistaken_for_each_other)
 {
-    (void)state;
     uint8_t paths[KEPT_PATHS][MOST_DEPTH];
     int depths[KEPT_PATHS];
     uint64_t random = fixture_seed();
@@ -119,9 +118,8 @@ static void paths_are_not_mistaken_for_each_other(void **state)
 }
 
 /* The same way, all functions of one size: it is known from the second look on. */
-static void a_path_that_is_taken_again_is_found(void **state)
+TEST(a_path_that_is_taken_again_is_found)
 {
-    (void)state;
     static const uint8_t steps[] = {0, 4, 1, 5, 0};
     depth = sizeof steps;
     memcpy(path, steps, sizeof steps);
@@ -137,19 +135,8 @@ static void a_path_that_is_taken_again_is_found(void **state)
     trails = NULL;
 }
 
-static void nothing_is_found_where_nothing_was_added(void **state)
+TEST(nothing_is_found_where_nothing_was_added)
 {
-    (void)state;
     assert_int_equal(capture_trails_find(NULL, __builtin_frame_address(0)), 0);
     capture_trails_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_not_mistaken_for_each_other),
-        cmocka_unit_test(a_path_that_is_taken_again_is_found),
-        cmocka_unit_test(nothing_is_found_where_nothing_was_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,10 @@
 #include "hal/core/pool/pool.h"
 
 #include "hal/base/mem.h"
+#include "tests/support/test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum {
     UNIT = HAL_POOL_ALIGNMENT,
@@ -563,24 +559,21 @@ static void rounds(unsigned failing)
     print_message("\n");
 }
 
-static void blocks_are_used_in_the_order_of_submissions(void **state)
+TEST(blocks_are_used_in_the_order_of_submissions)
 {
-    (void)state;
     rounds(0);
 }
 
-static void memory_may_run_out_at_any_step(void **state)
+TEST(memory_may_run_out_at_any_step)
 {
-    (void)state;
     rounds(5);
 }
 
 /* ---- By hand -------------------------------------------------------------------------------- */
 
 /* The block comes back at once to whoever waits for its dealloca, and not before to others. */
-static void a_block_waits_for_its_dealloca(void **state)
+TEST(a_block_waits_for_its_dealloca)
 {
-    (void)state;
     struct hal_pool pool = {0};
     struct hal_buffer buffer = {.bytes = UNIT};
     struct hal_semaphore own = {.object = {.id = 1}}, theirs = {.object = {.id = 2}};
@@ -612,9 +605,8 @@ static void a_block_waits_for_its_dealloca(void **state)
     free(garbage.objects);
 }
 
-static void slabs_grow_up_to_the_limit(void **state)
+TEST(slabs_grow_up_to_the_limit)
 {
-    (void)state;
     const uint64_t mib = UINT64_C(1) << 20;
     struct hal_pool pool = {0};
     hal_pool_init(&pool);
@@ -633,15 +625,4 @@ static void slabs_grow_up_to_the_limit(void **state)
     pool.limit_bytes = mib; /* below what is there already */
     assert_int_equal(hal_pool_slab_bytes(&pool, UNIT), 0);
     hal_pool_finish(&pool);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_waits_for_its_dealloca),
-        cmocka_unit_test(slabs_grow_up_to_the_limit),
-        cmocka_unit_test(blocks_are_used_in_the_order_of_submissions),
-        cmocka_unit_test(memory_may_run_out_at_any_step),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

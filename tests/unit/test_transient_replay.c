@@ -101,9 +101,8 @@ static void check_replay(const char *path, const char *uri)
     hal_device_release(device);
 }
 
-static void allocas_that_wait_replay(void **state)
+TEST(allocas_that_wait_replay)
 {
-    (void)state;
     struct test_folder folder;
     char path[PATH_MAX];
     assert_true(test_folder_make(&folder));
@@ -113,12 +112,4 @@ static void allocas_that_wait_replay(void **state)
     check_replay(path, "cpu?threads=1");
     check_replay(path, "cpu?threads=4&queues=4");
     test_folder_remove(&folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocas_that_wait_replay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,7 @@
 #include "replay/search/trial.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { BUFFER = 10, DONE = 30, COMMANDS = 40, PAIRS = 12, SHUFFLED = 20, ALL = PAIRS + SHUFFLED };
 
@@ -113,9 +108,8 @@ static struct replay_trial_result try_both(struct fixture *f, struct replay_plan
     return result;
 }
 
-static void each_way_has_its_own_differences(void **state)
+TEST_ON(each_way_has_its_own_differences, struct fixture *f)
 {
-    struct fixture *f = *state;
     struct replay_trial_result result = try_both(f, f->right, 0, f->wrong);
     assert_int_equal(result.different_base, 0);
     assert_int_equal(result.different_variant, PAIRS);
@@ -130,17 +124,15 @@ static void each_way_has_its_own_differences(void **state)
 }
 
 /* The base alone keeps its distances. */
-static void each_way_has_its_own_times(void **state)
+TEST_ON(each_way_has_its_own_times, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct replay_trial_result result = try_both(f, f->right, 1, f->right);
     assert_true(result.base.min_ns >= 8 * ms);
 }
 
 /* Both ways come first in some pairs, or what disturbs the machine regularly would disturb one. */
-static void the_order_in_a_pair_is_random(void **state)
+TEST_ON(the_order_in_a_pair_is_random, struct fixture *f)
 {
-    struct fixture *f = *state;
     try_both(f, f->right, 0, f->right);
     assert_in_range(f->variant_first, 1, PAIRS - 1);
 }
@@ -154,9 +146,8 @@ static uint64_t xorshift(uint64_t state)
 }
 
 /* Every submission and every wait of a shuffled run comes at a moment that was drawn. */
-static void each_call_of_a_shuffled_run_is_put_off(void **state)
+TEST_ON(each_call_of_a_shuffled_run_is_put_off, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct replay_options options = {0};
     struct replay_player *player;
     struct replay_report report;
@@ -167,9 +158,8 @@ static void each_call_of_a_shuffled_run_is_put_off(void **state)
     replay_player_destroy(player);
 }
 
-static void runs_of_pairs_are_not_shuffled_and_others_are(void **state)
+TEST_ON(runs_of_pairs_are_not_shuffled_and_others_are, struct fixture *f)
 {
-    struct fixture *f = *state;
     try_both(f, f->right, 0, f->right);
     for (size_t i = 0; i < PAIRS; i++)
         assert_int_equal(f->shuffles[i], 0);
@@ -183,9 +173,8 @@ static void runs_of_pairs_are_not_shuffled_and_others_are(void **state)
 /* ---- Times ---- */
 
 /* The other way takes half as long in each pair, or twice. */
-static void a_gain_is_the_time_before_by_the_time_after(void **state)
+TEST(a_gain_is_the_time_before_by_the_time_after)
 {
-    (void)state;
     int64_t slow_ns[6] = {2000, 2200, 1800, 2000, 2600, 2000};
     int64_t fast_ns[6] = {1000, 1100, 900, 1000, 1300, 1000};
     struct replay_trial_result result = {0};
@@ -200,9 +189,8 @@ static void a_gain_is_the_time_before_by_the_time_after(void **state)
 }
 
 /* Pairs belong together: what slows both of one down is no gain. */
-static void ratios_are_those_of_pairs(void **state)
+TEST(ratios_are_those_of_pairs)
 {
-    (void)state;
     int64_t before_ns[6] = {9000, 1000, 1000, 9000, 1000, 9000};
     int64_t after_ns[6] = {9000, 1000, 1000, 9000, 1000, 9000};
     struct replay_trial_result result = {0};
@@ -210,16 +198,4 @@ static void ratios_are_those_of_pairs(void **state)
     assert_true(result.gain.low >= 1 && result.gain.high <= 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_has_its_own_differences),
-        cmocka_unit_test(each_way_has_its_own_times),
-        cmocka_unit_test(the_order_in_a_pair_is_random),
-        cmocka_unit_test(each_call_of_a_shuffled_run_is_put_off),
-        cmocka_unit_test(runs_of_pairs_are_not_shuffled_and_others_are),
-        cmocka_unit_test(a_gain_is_the_time_before_by_the_time_after),
-        cmocka_unit_test(ratios_are_those_of_pairs),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

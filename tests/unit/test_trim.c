@@ -3,19 +3,11 @@
  * interpreter of its own: whatever was trimmed, it never hangs, and every read-back that is left
  * sees the recorded bytes. HALTRACE_TRIM_SEEDS: how many random traces. */
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum {
     BUFFERS = 5,
@@ -350,9 +342,8 @@ static void interpret(const char *name, struct machine *m, uint64_t seed)
     trace_reader_close(m->reader);
 }
 
-static void random_traces_still_work(void **state)
+TEST(random_traces_still_work)
 {
-    (void)state;
     const char *text = getenv("HALTRACE_TRIM_SEEDS");
     const uint64_t seeds = text ? strtoull(text, NULL, 10) : 25;
     unsigned reads = 0, barriers = 0, smaller = 0;
@@ -418,9 +409,8 @@ static void write_known(const char *name)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void only_what_is_needed_stays(void **state)
+TEST(only_what_is_needed_stays)
 {
-    (void)state;
     struct machine m;
     write_known("k.pb.zst");
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 k.pb.zst"), 0);
@@ -444,9 +434,8 @@ static void only_what_is_needed_stays(void **state)
 }
 
 /* A fill of all of it, or of a half only. */
-static void what_was_overwritten_is_not_needed(void **state)
+TEST(what_was_overwritten_is_not_needed)
 {
-    (void)state;
     for (unsigned half = 0; half < 2; half++) {
         struct trace_builder b;
         struct world world;
@@ -478,9 +467,8 @@ static void what_was_overwritten_is_not_needed(void **state)
 }
 
 /* A file is read into buffer 1, which is copied into 2, which is written into another file. */
-static void files_are_read_and_written_by_what_is_needed(void **state)
+TEST(files_are_read_and_written_by_what_is_needed)
 {
-    (void)state;
     static const struct {
         const char *trimmed, *says;
     } cases[] = {{"#s1", "1 submissions, 1 more that they need"},
@@ -518,9 +506,8 @@ static void files_are_read_and_written_by_what_is_needed(void **state)
     }
 }
 
-static void usage_and_failures(void **state)
+TEST(usage_and_failures)
 {
-    (void)state;
     static const struct {
         const char *arguments;
         int status;
@@ -562,9 +549,8 @@ static void usage_and_failures(void **state)
     assert_int_equal(run("rm x.pb.zst"), 0);
 }
 
-static void an_empty_trace_can_be_rewritten(void **state)
+TEST(an_empty_trace_can_be_rewritten)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, file("e.pb.zst"), NULL);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
@@ -579,9 +565,8 @@ static void an_empty_trace_can_be_rewritten(void **state)
 
 /* ---- Strip and merge ---- */
 
-static void stripped_bytes_are_nowhere(void **state)
+TEST(stripped_bytes_are_nowhere)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, file("s.pb.zst"), NULL);
     builder_buffer_create(&b, 1, "b", 64);
@@ -612,9 +597,8 @@ static void stripped_bytes_are_nowhere(void **state)
 }
 
 /* When that is asked for; else they stay. */
-static void stripped_kernels_are_nowhere(void **state)
+TEST(stripped_kernels_are_nowhere)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_entry_point point = {.group_size = {1, 1, 1}};
     builder_open(&b, file("x.pb.zst"), NULL);
@@ -652,9 +636,8 @@ static void write_process(const char *name, int64_t start_ns, int64_t wall_ns, i
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
-static void merged_traces_share_a_clock(void **state)
+TEST(merged_traces_share_a_clock)
 {
-    (void)state;
     /* The second began half a millisecond after the first, on another clock. */
     write_process("one.pb.zst", 1000000000, 5000000000000, 1000000000, 1);
     write_process("two.pb.zst", 7000000000, 5000000500000, 7000000000, 2);
@@ -725,9 +708,8 @@ static void has_groups(const char *merge, const char *expected)
     assert_string_equal(output, expected);
 }
 
-static void groups_of_a_process_stay_together_in_merges_of_merges(void **state)
+TEST(groups_of_a_process_stay_together_in_merges_of_merges)
 {
-    (void)state;
     const struct trace_header header = builder_default_header();
     struct trace_header mixed = header;
     const struct trace_capture captures[] = {
@@ -753,19 +735,4 @@ static void groups_of_a_process_stay_together_in_merges_of_merges(void **state)
                "10=2 10=2 11=3 11=3 30=3 31=4 60=5 61=6 ");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_traces_still_work),
-        cmocka_unit_test(only_what_is_needed_stays),
-        cmocka_unit_test(what_was_overwritten_is_not_needed),
-        cmocka_unit_test(files_are_read_and_written_by_what_is_needed),
-        cmocka_unit_test(usage_and_failures),
-        cmocka_unit_test(an_empty_trace_can_be_rewritten),
-        cmocka_unit_test(stripped_bytes_are_nowhere),
-        cmocka_unit_test(stripped_kernels_are_nowhere),
-        cmocka_unit_test(merged_traces_share_a_clock),
-        cmocka_unit_test(groups_of_a_process_stay_together_in_merges_of_merges),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

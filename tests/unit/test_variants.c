@@ -42,9 +42,8 @@ static void assert_tried(const struct driver *driver, const size_t *wanted, size
     assert_memory_equal(driver->tried, wanted, count * sizeof *wanted);
 }
 
-static void the_best_format_comes_first_whatever_is_offered_first(void **state)
+TEST(the_best_format_comes_first_whatever_is_offered_first)
 {
-    (void)state;
     static const size_t wanted[] = {2};
     struct driver driver = {.desc = &five};
     size_t chosen = 99;
@@ -53,9 +52,8 @@ static void the_best_format_comes_first_whatever_is_offered_first(void **state)
     assert_int_equal(chosen, 2);
 }
 
-static void what_is_not_supported_gives_way_to_the_next(void **state)
+TEST(what_is_not_supported_gives_way_to_the_next)
 {
-    (void)state;
     static const size_t wanted[] = {2, 4, 0, 3};
     struct driver driver = {
         .desc = &five,
@@ -76,9 +74,8 @@ static void what_is_not_supported_gives_way_to_the_next(void **state)
     assert_tried(&driver, wanted, 4);
 }
 
-static void another_failure_is_the_answer(void **state)
+TEST(another_failure_is_the_answer)
 {
-    (void)state;
     static const size_t wanted[] = {2, 4};
     struct driver driver = {.desc = &five, .answers = {[2] = HAL_UNSUPPORTED, [4] = HAL_FAILED}};
     size_t chosen = 99;
@@ -87,9 +84,8 @@ static void another_failure_is_the_answer(void **state)
     assert_int_equal(chosen, 4);
 }
 
-static void what_no_driver_knows_is_told_with_what_it_knows(void **state)
+TEST(what_no_driver_knows_is_told_with_what_it_knows)
 {
-    (void)state;
     static const enum hal_executable_format msl[] = {HAL_FORMAT_MSL},
                                             all[] = {HAL_FORMAT_METALLIB, HAL_FORMAT_MSL,
                                                      HAL_FORMAT_SPIRV};
@@ -111,15 +107,4 @@ static void what_no_driver_knows_is_told_with_what_it_knows(void **state)
     assert_fails(hal_variants_build(&other, &driver, &none, &chosen), HAL_UNSUPPORTED,
                  "runs metallib, MSL and SPIR-V, not ");
     assert_int_equal(driver.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_format_comes_first_whatever_is_offered_first),
-        cmocka_unit_test(what_is_not_supported_gives_way_to_the_next),
-        cmocka_unit_test(another_failure_is_the_answer),
-        cmocka_unit_test(what_no_driver_knows_is_told_with_what_it_knows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #include "replay/player/player.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 struct fixture {
     struct test_folder folder;
@@ -91,28 +86,28 @@ static struct replay_difference differ_at(const struct fixture *fixture, uint64_
     return report.first;
 }
 
-static void the_same_is_counted(void **state)
+TEST_ON(the_same_is_counted, struct fixture *fixture)
 {
     struct replay_report report = {0};
     const uint8_t actual[100] = {0};
     for (int i = 0; i < 3; i++)
-        verify(*state, actual, &report);
+        verify(fixture, actual, &report);
     assert_int_equal(report.compared_reads, 3);
     assert_int_equal(report.compared_bytes, 300);
     assert_int_equal(report.different_reads, 0);
     assert_int_equal(report.different_bytes, 0);
 }
 
-static void the_first_difference_is_kept(void **state)
+TEST_ON(the_first_difference_is_kept, struct fixture *fixture)
 {
     struct replay_report report = {0};
     uint8_t actual[100] = {0};
     actual[7] = 1;
     actual[50] = 2;
     actual[99] = 3;
-    verify(*state, actual, &report);
+    verify(fixture, actual, &report);
     actual[0] = 4;
-    verify(*state, actual, &report);
+    verify(fixture, actual, &report);
     assert_int_equal(report.compared_reads, 2);
     assert_int_equal(report.different_reads, 2);
     assert_int_equal(report.different_bytes, 7);
@@ -120,49 +115,49 @@ static void the_first_difference_is_kept(void **state)
     assert_int_equal(report.first.offset, 16 + 7);
 }
 
-static void samples_begin_at_an_element(void **state)
+TEST_ON(samples_begin_at_an_element, struct fixture *fixture)
 {
-    struct replay_difference first = differ_at(*state, 16 + 7);
+    struct replay_difference first = differ_at(fixture, 16 + 7);
     assert_int_equal(first.sample_offset, 20);
     assert_int_equal(first.sample_bytes, REPLAY_SAMPLE_BYTES);
     assert_int_equal(first.expected[3], 0);
     assert_int_equal(first.actual[3], 0xc3);
     assert_int_equal(first.actual[2], 0);
-    first = differ_at(*state, 115);
+    first = differ_at(fixture, 115);
     assert_int_equal(first.sample_offset, 112);
     assert_int_equal(first.sample_bytes, 4);
     assert_int_equal(first.actual[3], 0xc3);
 }
 
-static void expect_writer(void **state, uint64_t offset, const char *locator, const char *writer)
+static void expect_writer(struct fixture *fixture, uint64_t offset, const char *locator,
+                          const char *writer)
 {
-    const struct replay_difference first = differ_at(*state, offset);
+    const struct replay_difference first = differ_at(fixture, offset);
     assert_string_equal(first.locator, locator);
     assert_string_equal(first.writer, writer);
 }
 
-static void the_last_writer_is_found(void **state)
+TEST_ON(the_last_writer_is_found, struct fixture *fixture)
 {
-    expect_writer(state, 31, "", "the host (ticket 4)");
-    expect_writer(state, 32, "#s5", "fill, segment 0");
-    expect_writer(state, 63, "#s5", "fill, segment 0");
-    expect_writer(state, 64, "#s5.d1", "dispatch of 'first', segment 2");
-    expect_writer(state, 68, "#s5.d2", "dispatch of 'second', segment 5");
-    expect_writer(state, 71, "#s5.d2", "dispatch of 'second', segment 5");
-    expect_writer(state, 72, "#s5.d1", "dispatch of 'first', segment 2");
-    expect_writer(state, 80, "", "");
-    expect_writer(state, 96, "#s6", "copy, segment 0");
-    expect_writer(state, 103, "#s6", "update, segment 1");
-    expect_writer(state, 104, "", "");
+    expect_writer(fixture, 31, "", "the host (ticket 4)");
+    expect_writer(fixture, 32, "#s5", "fill, segment 0");
+    expect_writer(fixture, 63, "#s5", "fill, segment 0");
+    expect_writer(fixture, 64, "#s5.d1", "dispatch of 'first', segment 2");
+    expect_writer(fixture, 68, "#s5.d2", "dispatch of 'second', segment 5");
+    expect_writer(fixture, 71, "#s5.d2", "dispatch of 'second', segment 5");
+    expect_writer(fixture, 72, "#s5.d1", "dispatch of 'first', segment 2");
+    expect_writer(fixture, 80, "", "");
+    expect_writer(fixture, 96, "#s6", "copy, segment 0");
+    expect_writer(fixture, 103, "#s6", "update, segment 1");
+    expect_writer(fixture, 104, "", "");
 }
 
 /* What is far off lies in the second run. */
-static void elements_are_those_of_the_buffer(void **state)
+TEST_ON(elements_are_those_of_the_buffer, const struct fixture *fixture)
 {
     static const struct replay_type_rule rules[] = {{"other", REPLAY_U8}, {"out", REPLAY_F64}};
     const struct replay_options options = {
         .tolerance = {.absolute = 3}, .types = rules, .type_count = 2};
-    const struct fixture *fixture = *state;
     const size_t op = first_read(fixture);
     struct replay_report report = {0};
     double expected[12] = {0}, actual[12] = {[2] = 2, [5] = -3};
@@ -199,12 +194,11 @@ static void elements_are_those_of_the_buffer(void **state)
 }
 
 /* The read begins at 6: the first whole f32 is that at 8. */
-static void elements_are_aligned_in_the_buffer(void **state)
+TEST_ON(elements_are_aligned_in_the_buffer, const struct fixture *fixture)
 {
     static const struct replay_type_rule all = {NULL, REPLAY_F32};
     const struct replay_options options = {
         .tolerance = {.absolute = 1}, .types = &all, .type_count = 1};
-    const struct fixture *fixture = *state;
     struct replay_report report = {0};
     const uint8_t wanted[20] = {0};
     uint8_t got[20] = {0};
@@ -218,11 +212,10 @@ static void elements_are_aligned_in_the_buffer(void **state)
 }
 
 /* What no type was named for is taken as f32 too, where it can be one: elements of all reads. */
-static void bytes_may_be_floats(void **state)
+TEST_ON(bytes_may_be_floats, const struct fixture *fixture)
 {
     static const struct replay_type_rule all = {NULL, REPLAY_F32};
     const struct replay_options typed = {.types = &all, .type_count = 1};
-    const struct fixture *fixture = *state;
     struct replay_report report = {0};
     float expected[25] = {[3] = 8, [4] = 2, [5] = 64}, actual[25] = {[3] = 8.5F, [4] = 2, [5] = 64};
     replay_verify_read(fixture->plan, &exact, first_read(fixture), (const uint8_t *)expected,
@@ -257,10 +250,9 @@ static void bytes_may_be_floats(void **state)
 
 /* All that is known of a read by digest is whether it is the same; a tolerance does not say what
  * another one means. */
-static void digests_are_compared(void **state)
+TEST_ON(digests_are_compared, const struct fixture *fixture)
 {
     const struct replay_options tolerant = {.tolerance = {.absolute = 1}};
-    const struct fixture *fixture = *state;
     const size_t op = first_read(fixture) + 2;
     struct replay_report report = {0};
     uint8_t actual[32] = {0};
@@ -283,9 +275,8 @@ static void digests_are_compared(void **state)
     assert_string_equal(report.first.locator, "#s5.d2"); /* the last into any of it */
 }
 
-static void only_the_first_outcome_is_told(void **state)
+TEST(only_the_first_outcome_is_told)
 {
-    (void)state;
     struct replay_report report = {0};
     replay_verify_outcome(&report, "wait %d", 1);
     replay_verify_outcome(&report, "wait %d", 2);
@@ -319,18 +310,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_is_counted),
-        cmocka_unit_test(the_first_difference_is_kept),
-        cmocka_unit_test(samples_begin_at_an_element),
-        cmocka_unit_test(the_last_writer_is_found),
-        cmocka_unit_test(elements_are_those_of_the_buffer),
-        cmocka_unit_test(elements_are_aligned_in_the_buffer),
-        cmocka_unit_test(bytes_may_be_floats),
-        cmocka_unit_test(digests_are_compared),
-        cmocka_unit_test(only_the_first_outcome_is_told),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -6,12 +6,7 @@
 #include "replay/search/bisect.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { TEXT = 1, NUMBERS, A, B, C, D, DONE = 30, COMMANDS = 40, BYTES = 16 };
 
@@ -127,9 +122,8 @@ static struct replay_finding verify(struct fixture *f, struct hal_device *refere
 
 /* ---- With a second device ---- */
 
-static void everything_written_is_compared(void **state)
+TEST_ON(everything_written_is_compared, struct fixture *f)
 {
-    struct fixture *f = *state;
     load(f, true);
     const struct replay_finding finding = verify(f, f->reference, (struct replay_options){0});
     assert_false(finding.found);
@@ -137,9 +131,8 @@ static void everything_written_is_compared(void **state)
     assert_int_equal(finding.compared_bytes, 4 * BYTES);
 }
 
-static void the_first_submission_that_differs_ends_it(void **state)
+TEST_ON(the_first_submission_that_differs_ends_it, struct fixture *f)
 {
-    struct fixture *f = *state;
     load(f, true);
     const struct replay_finding finding =
         verify(f, f->reference,
@@ -161,10 +154,9 @@ static void the_first_submission_that_differs_ends_it(void **state)
     assert_memory_equal(out->actual, &others[1], 12);
 }
 
-static void a_tolerance_is_that_of_each_buffer(void **state)
+TEST_ON(a_tolerance_is_that_of_each_buffer, struct fixture *f)
 {
     static const struct replay_type_rule bytes_in_d[] = {{"c", REPLAY_F32}, {"d", REPLAY_U8}};
-    struct fixture *f = *state;
     load(f, true);
     struct replay_options options = {.buffers = &other_numbers,
                                      .buffer_count = 1,
@@ -183,9 +175,8 @@ static void a_tolerance_is_that_of_each_buffer(void **state)
 
 /* ---- With recorded digests ---- */
 
-static void digests_are_those_of_what_is_there(void **state)
+TEST_ON(digests_are_those_of_what_is_there, struct fixture *f)
 {
-    struct fixture *f = *state;
     load(f, true);
     assert_int_equal(f->plan->info.written_ranges, 4);
     assert_int_equal(f->plan->info.written_digests, 4);
@@ -196,9 +187,8 @@ static void digests_are_those_of_what_is_there(void **state)
     assert_int_equal(finding.compared_bytes, 4 * BYTES);
 }
 
-static void the_first_digest_that_differs_ends_it(void **state)
+TEST_ON(the_first_digest_that_differs_ends_it, struct fixture *f)
 {
-    struct fixture *f = *state;
     load(f, true);
     const struct replay_finding finding =
         verify(f, NULL, (struct replay_options){.buffers = &other_numbers, .buffer_count = 1});
@@ -213,9 +203,8 @@ static void the_first_digest_that_differs_ends_it(void **state)
 
 /* What the capture did not see, what a tolerance cannot be applied to, and what began with other
  * bytes. */
-static void what_digests_cannot_tell_is_counted(void **state)
+TEST_ON(what_digests_cannot_tell_is_counted, struct fixture *f)
 {
-    struct fixture *f = *state;
     load(f, false);
     assert_int_equal(f->plan->info.written_digests, 3);
     struct replay_finding finding = verify(f, NULL, (struct replay_options){0});
@@ -235,15 +224,4 @@ static void what_digests_cannot_tell_is_counted(void **state)
     assert_int_equal(finding.written_unknown, 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_written_is_compared),
-        cmocka_unit_test(the_first_submission_that_differs_ends_it),
-        cmocka_unit_test(a_tolerance_is_that_of_each_buffer),
-        cmocka_unit_test(digests_are_those_of_what_is_there),
-        cmocka_unit_test(the_first_digest_that_differs_ends_it),
-        cmocka_unit_test(what_digests_cannot_tell_is_counted),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_SUITE_FIXTURE(set_up, tear_down);

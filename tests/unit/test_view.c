@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection.
  */
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/panes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct view_model *model;
 static struct view *view;
@@ -77,9 +69,8 @@ static enum view_lane_kind current_kind(void)
     return model->lanes[view->lane].kind;
 }
 
-static void a_long_start_up_is_left_out_at_first(void **state)
+TEST(a_long_start_up_is_left_out_at_first)
 {
-    (void)state;
     struct view *fresh;
     assert_int_equal(view_create(model, &fresh), HAL_OK);
     int64_t first_ns = INT64_MAX;
@@ -94,9 +85,8 @@ static void a_long_start_up_is_left_out_at_first(void **state)
     view_destroy(fresh);
 }
 
-static void columns_and_moments_agree(void **state)
+TEST(columns_and_moments_agree)
 {
-    (void)state;
     static const struct view_window windows[] = {
         {0, 100}, {-50, 101}, {1000000, 999999999999}, {5, INT64_C(31622400000000000)}};
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
@@ -112,9 +102,8 @@ static void columns_and_moments_agree(void **state)
     }
 }
 
-static void zoom_keeps_the_cursor_in_its_column(void **state)
+TEST(zoom_keeps_the_cursor_in_its_column)
 {
-    (void)state;
     type("llllllllllllllllllll");
     const int column = view_column_of(view->window, view->layout.axis, view->cursor_ns);
     const int64_t cursor_ns = view->cursor_ns;
@@ -128,9 +117,8 @@ static void zoom_keeps_the_cursor_in_its_column(void **state)
     assert_int_equal(view->window.span_ns, model->last_ns - model->first_ns);
 }
 
-static void views_are_remembered(void **state)
+TEST(views_are_remembered)
 {
-    (void)state;
     const struct view_window whole = view->window;
     type("www"); /* one step of history */
     const struct view_window zoomed = view->window;
@@ -145,9 +133,8 @@ static void views_are_remembered(void **state)
     assert_int_equal(view->past_count, VIEW_HISTORY);
 }
 
-static void the_window_stays_inside_the_trace(void **state)
+TEST(the_window_stays_inside_the_trace)
 {
-    (void)state;
     static const char *const keys[] = {
         "HHH",    "LLLLLLLL", "ssss", "wwwaaaaaaaaaaaaaaaaa", "dddddddddddddddddddddddddddddddddd",
         "<End>w", "<Home>w"};
@@ -159,9 +146,8 @@ static void the_window_stays_inside_the_trace(void **state)
     }
 }
 
-static void selection_survives_zoom_and_resize(void **state)
+TEST(selection_survives_zoom_and_resize)
 {
-    (void)state;
     type("}}}");
     const uint32_t lane = view->lane, event = view->event;
     const int64_t cursor_ns = view->cursor_ns;
@@ -177,9 +163,8 @@ static void selection_survives_zoom_and_resize(void **state)
     assert_int_equal(view->cursor_ns, cursor_ns);
 }
 
-static void brackets_visit_every_event(void **state)
+TEST(brackets_visit_every_event)
 {
-    (void)state;
     while (current_kind() != VIEW_LANE_QUEUE)
         type("j");
     const struct view_lane *lane = &model->lanes[view->lane];
@@ -197,9 +182,8 @@ static void brackets_visit_every_event(void **state)
     }
 }
 
-static void parentheses_visit_every_wait(void **state)
+TEST(parentheses_visit_every_wait)
 {
-    (void)state;
     uint64_t seen = 0;
     for (type(")"); !*view->message; type(")")) {
         assert_int_equal(current_kind(), VIEW_LANE_HOST);
@@ -212,9 +196,8 @@ static void parentheses_visit_every_wait(void **state)
     assert_int_equal(seen, model->summary.syncs.count);
 }
 
-static void search_finds_labels_on_any_lane(void **state)
+TEST(search_finds_labels_on_any_lane)
 {
-    (void)state;
     type("/TOKEN 2<Enter>");
     assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
@@ -246,9 +229,8 @@ static void search_finds_labels_on_any_lane(void **state)
     assert_null(view->prompt);
 }
 
-static void matches_come_in_order_of_time(void **state)
+TEST(matches_come_in_order_of_time)
 {
-    (void)state;
     int64_t last_ns = INT64_MIN;
     size_t forward = 0, backward = 0;
     for (type("/s[3-6]<Enter>"); !*view->message; type("n")) {
@@ -267,9 +249,8 @@ static void matches_come_in_order_of_time(void **state)
     assert_int_equal(backward, forward - 1);
 }
 
-static void a_moment_is_fitted_with_its_neighbours(void **state)
+TEST(a_moment_is_fitted_with_its_neighbours)
 {
-    (void)state;
     while (current_kind() != VIEW_LANE_SEMAPHORE)
         type("j");
     type("<Home>]]]]]]f");
@@ -286,9 +267,8 @@ static void a_moment_is_fitted_with_its_neighbours(void **state)
                 view->window.begin_ns > view_spans_at(&lane->events, from - 1).begin_ns);
 }
 
-static void enter_in_a_list_goes_to_the_event(void **state)
+TEST(enter_in_a_list_goes_to_the_event)
 {
-    (void)state;
     type("3JJ_<Enter>");
     assert_false(view->panel_full);
     struct view_span selected;
@@ -305,9 +285,8 @@ static void enter_in_a_list_goes_to_the_event(void **state)
     assert_int_equal(view->open[view->lane], !open);
 }
 
-static void commas_and_points_visit_the_same_kernel(void **state)
+TEST(commas_and_points_visit_the_same_kernel)
 {
-    (void)state;
     size_t seen = 0, expected = 0;
     type("6J");
     for (size_t i = 0; i < model->submissions_count; i++)
@@ -373,9 +352,8 @@ static bool row_contains(int row, const char *text)
     return strstr(line, text) != NULL;
 }
 
-static void a_filter_hides_what_fails_a_term(void **state)
+TEST(a_filter_hides_what_fails_a_term)
 {
-    (void)state;
     uint64_t expected = 0;
     for (size_t i = 0; i < model->lanes_count; i++)
         expected += repeats_others(&model->lanes[i]) ? 0 : longer_than(&model->lanes[i], 50000);
@@ -409,9 +387,8 @@ static void a_filter_hides_what_fails_a_term(void **state)
     assert_false(row_contains(0, "only"));
 }
 
-static void filters_know_names_and_queues(void **state)
+TEST(filters_know_names_and_queues)
 {
-    (void)state;
     type("0&queue=1<Enter>");
     for (uint32_t i = 0; i < model->lanes_count; i++) {
         if (model->lanes[i].kind == VIEW_LANE_QUEUE)
@@ -436,9 +413,8 @@ static void filters_know_names_and_queues(void **state)
     }
 }
 
-static void marks_are_gone_back_to(void **state)
+TEST(marks_are_gone_back_to)
 {
-    (void)state;
     type("g1.5ms<Enter>ma");
     const int column = view_column_of(view->window, view->layout.axis, 1500000);
     type("<Home>");
@@ -452,9 +428,8 @@ static void marks_are_gone_back_to(void **state)
     assert_int_equal(view->cursor_ns, 1500000);
 }
 
-static void a_range_is_measured(void **state)
+TEST(a_range_is_measured)
 {
-    (void)state;
     int64_t busy_ns = 0;
     uint64_t submits = 0;
     char expected[64];
@@ -486,9 +461,8 @@ static void a_range_is_measured(void **state)
     assert_string_equal(view->message, "there is no range: v begins one");
 }
 
-static void iterations_follow_each_other(void **state)
+TEST(iterations_follow_each_other)
 {
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         type("t");
         assert_int_equal(view->cursor_ns, model->scopes[i].begin_ns);
@@ -502,9 +476,8 @@ static void iterations_follow_each_other(void **state)
     assert_int_equal(view->cursor_ns, model->scopes[2].begin_ns);
 }
 
-static void lanes_are_hidden_and_shown(void **state)
+TEST(lanes_are_hidden_and_shown)
 {
-    (void)state;
     const uint32_t rows = view_row_count(view), lane = view->lane;
     type("x");
     assert_int_equal(view_row_count(view), rows - 1);
@@ -522,9 +495,8 @@ static void lanes_are_hidden_and_shown(void **state)
     assert_null(view->menu); /* nothing is left to show */
 }
 
-static void going_takes_times_shares_and_locators(void **state)
+TEST(going_takes_times_shares_and_locators)
 {
-    (void)state;
     type("g1.5ms<Enter>");
     assert_int_equal(view->cursor_ns, 1500000);
     type("g+250us<Enter>");
@@ -554,9 +526,8 @@ static void going_takes_times_shares_and_locators(void **state)
     assert_int_equal(view->cursor_ns, model->last_ns - 1);
 }
 
-static void locators_are_copied(void **state)
+TEST(locators_are_copied)
 {
-    (void)state;
     type("g#s4<Enter>y");
     assert_string_equal(view->copied, "#s4");
     type("g1.5ms<Enter><Home>y");
@@ -564,9 +535,8 @@ static void locators_are_copied(void **state)
 }
 
 /* A terminal does not say whether it takes it. */
-static void what_is_copied_is_said_to_be_sent(void **state)
+TEST(what_is_copied_is_said_to_be_sent)
 {
-    (void)state;
     type("g#s4<Enter>y");
     assert_string_equal(view->message, "#s4"); /* there is no terminal */
     view->is_live = true;
@@ -580,9 +550,8 @@ static void what_is_copied_is_said_to_be_sent(void **state)
     view->is_live = false;
 }
 
-static void lanes_open_and_close(void **state)
+TEST(lanes_open_and_close)
 {
-    (void)state;
     const uint32_t rows = view_row_count(view);
     while (current_kind() != VIEW_LANE_DEVICE)
         type("j");
@@ -597,9 +566,8 @@ static void lanes_open_and_close(void **state)
     assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
 }
 
-static void lists_and_timeline_agree(void **state)
+TEST(lists_and_timeline_agree)
 {
-    (void)state;
     type("3J");
     assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,
                      1);
@@ -624,9 +592,8 @@ static void lists_and_timeline_agree(void **state)
         assert_true(model->gaps[i].end_ns - model->gaps[i].begin_ns <= longest_ns);
 }
 
-static void the_pointer_selects_and_zooms(void **state)
+TEST(the_pointer_selects_and_zooms)
 {
-    (void)state;
     while (current_kind() != VIEW_LANE_QUEUE)
         type("j");
     type("]]]f");
@@ -654,9 +621,8 @@ static void the_pointer_selects_and_zooms(void **state)
     assert_int_equal(view->panel, VIEW_PANEL_SUBMISSIONS);
 }
 
-static void q_closes_before_it_quits(void **state)
+TEST(q_closes_before_it_quits)
 {
-    (void)state;
     type("?q");
     assert_false(view->help || view->quit);
     type("_q");
@@ -667,9 +633,8 @@ static void q_closes_before_it_quits(void **state)
     assert_true(view->quit);
 }
 
-static void unknown_keys_are_said(void **state)
+TEST(unknown_keys_are_said)
 {
-    (void)state;
     type("%");
     assert_non_null(strstr(view->message, "does nothing"));
     assert_int_equal(view_type(view, "<Nonsense>"), HAL_INVALID);
@@ -677,38 +642,5 @@ static void unknown_keys_are_said(void **state)
     type("<lt>");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_long_start_up_is_left_out_at_first),
-        TEST(columns_and_moments_agree),
-        TEST(zoom_keeps_the_cursor_in_its_column),
-        TEST(views_are_remembered),
-        TEST(the_window_stays_inside_the_trace),
-        TEST(selection_survives_zoom_and_resize),
-        TEST(brackets_visit_every_event),
-        TEST(parentheses_visit_every_wait),
-        TEST(search_finds_labels_on_any_lane),
-        TEST(matches_come_in_order_of_time),
-        TEST(commas_and_points_visit_the_same_kernel),
-        TEST(a_filter_hides_what_fails_a_term),
-        TEST(filters_know_names_and_queues),
-        TEST(marks_are_gone_back_to),
-        TEST(a_range_is_measured),
-        TEST(iterations_follow_each_other),
-        TEST(lanes_are_hidden_and_shown),
-        TEST(a_moment_is_fitted_with_its_neighbours),
-        TEST(enter_in_a_list_goes_to_the_event),
-        TEST(going_takes_times_shares_and_locators),
-        TEST(locators_are_copied),
-        TEST(what_is_copied_is_said_to_be_sent),
-        TEST(lanes_open_and_close),
-        TEST(lists_and_timeline_agree),
-        TEST(the_pointer_selects_and_zooms),
-        TEST(q_closes_before_it_quits),
-        TEST(unknown_keys_are_said),
-    };
-    return cmocka_run_group_tests(tests, open_model, close_model);
-}
+TEST_FIXTURE(start, stop);
+TEST_SUITE_FIXTURE(open_model, close_model);

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows above and below the lanes (viewer/ui/bars.c, overview.c), and screens with little room.
  */
+#include "tests/support/test.h"
 #include "tests/unit/view_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* ---- The first and the last row ------------------------------------------------------------- */
 
 /* A number that is cut is another number. */
-static void the_title_says_whole_things(void **state)
+TEST(the_title_says_whole_things)
 {
-    (void)state;
     static const struct {
         int columns;
         const char *has, *lacks;
@@ -32,9 +23,8 @@ static void the_title_says_whole_things(void **state)
     }
 }
 
-static void a_long_message_takes_the_whole_row(void **state)
+TEST(a_long_message_takes_the_whole_row)
 {
-    (void)state;
     resize(24, 80);
     type("c");
     assert_true(strlen(view->message) > 50 && strlen(view->message) < 78);
@@ -45,9 +35,8 @@ static void a_long_message_takes_the_whole_row(void **state)
 }
 
 /* Also where there are no colours, and however small it is. */
-static void the_overview_brackets_what_is_shown(void **state)
+TEST(the_overview_brackets_what_is_shown)
 {
-    (void)state;
     type("g50%<Enter>wwwwwwwwwwww");
     const char *text = row_text(1), *begin = strchr(text, '['), *end = strchr(text, ']');
     assert_true(strncmp(text, " overview", 9) == 0 && begin && end);
@@ -55,9 +44,8 @@ static void the_overview_brackets_what_is_shown(void **state)
 }
 
 /* "1.25 ms" stays together at the end of a row, wherever that is. */
-static void numbers_keep_their_units(void **state)
+TEST(numbers_keep_their_units)
 {
-    (void)state;
     for (int columns = 44; columns < 100; columns++) {
         resize(60, columns);
         type("1");
@@ -74,9 +62,8 @@ static void numbers_keep_their_units(void **state)
 /* ---- Narrow screens ----------------------------------------------------------------------- */
 
 /* Two threads of one name differ by their numbers, 4711 and 4712 in this trace. */
-static void names_of_lanes_keep_their_number(void **state)
+TEST(names_of_lanes_keep_their_number)
 {
-    (void)state;
     for (size_t i = 0; i < model->hosts_count; i++)
         model->hosts[i].shares_name = true;
     resize(10, 40); /* eight columns for names */
@@ -88,9 +75,8 @@ static void names_of_lanes_keep_their_number(void **state)
 }
 
 /* As when a click opens another panel, on a screen with room for one choice. */
-static void choices_of_another_panel_are_not_asked_for(void **state)
+TEST(choices_of_another_panel_are_not_asked_for)
 {
-    (void)state;
     type("6C");
     assert_non_null(view->menu);
     view->panel = (enum view_panel)0; /* which has no columns */
@@ -100,9 +86,8 @@ static void choices_of_another_panel_are_not_asked_for(void **state)
 }
 
 /* Whichever it is, its name stands on the bar, and a click on it finds it. */
-static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
+TEST(the_open_panel_is_named_on_the_narrowest_bar)
 {
-    (void)state;
     resize(10, 40);
     type("_");
     for (unsigned p = 0; p < view_panel_count(view); p++) {
@@ -126,9 +111,8 @@ static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
     assert_int_equal(view->panel, VIEW_PANEL_DETAILS);
 }
 
-static void a_panel_without_room_says_how_it_is_opened(void **state)
+TEST(a_panel_without_room_says_how_it_is_opened)
 {
-    (void)state;
     resize(10, 40);
     type("8");
     assert_string_equal(view->message, "_ opens Iterations");
@@ -140,9 +124,8 @@ static void a_panel_without_room_says_how_it_is_opened(void **state)
 }
 
 /* The mark of more covers text only where that is said. */
-static void what_goes_on_below_is_marked(void **state)
+TEST(what_goes_on_below_is_marked)
 {
-    (void)state;
     struct view_lines lines = {0};
     static const char *const values[] = {"short", "a line that is long enough to reach its end"};
     static const char *const ends[] = {"short", "~ J more"}; /* ~: an ellipsis */
@@ -160,19 +143,5 @@ static void what_goes_on_below_is_marked(void **state)
     }
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
-    const struct CMUnitTest tests[] = {
-        TEST(the_title_says_whole_things),
-        TEST(a_long_message_takes_the_whole_row),
-        TEST(the_overview_brackets_what_is_shown),
-        TEST(numbers_keep_their_units),
-        TEST(names_of_lanes_keep_their_number),
-        TEST(choices_of_another_panel_are_not_asked_for),
-        TEST(the_open_panel_is_named_on_the_narrowest_bar),
-        TEST(a_panel_without_room_says_how_it_is_opened),
-        TEST(what_goes_on_below_is_marked),
-    };
-    return cmocka_run_group_tests(tests, view_set_up, view_tear_down);
-}
+TEST_FIXTURE(open_view, close_view);
+TEST_SUITE_FIXTURE(view_set_up, view_tear_down);

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/panels/contents.c, commands.c, follow.c: bytes of buffers at a moment, actions by name,
  * and the same part of a trace that has grown. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/ui/carry.h"
 #include "viewer/ui/commands.h"
 #include "viewer/ui/panels/contents.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, BUFFER = 20, OTHER = 21, BYTES = 64 };
 
@@ -65,9 +57,8 @@ static void open_at(struct trace_builder *b)
 
 /* ---- Contents ---- */
 
-static void bytes_are_those_of_the_moment(void **state)
+TEST(bytes_are_those_of_the_moment)
 {
-    (void)state;
     struct trace_builder b;
     uint8_t ones[16], twos[8];
     memset(ones, 0x11, sizeof ones);
@@ -108,9 +99,8 @@ static void bytes_are_those_of_the_moment(void **state)
     view_model_close(m);
 }
 
-static void bytes_are_numbers_of_every_type(void **state)
+TEST(bytes_are_numbers_of_every_type)
 {
-    (void)state;
     static const struct {
         enum view_type_of_bytes type;
         uint8_t bytes[8];
@@ -160,9 +150,8 @@ static void write_calls(struct trace_builder *b, int count)
     }
 }
 
-static void commands_are_found_by_their_words(void **state)
+TEST(commands_are_found_by_their_words)
 {
-    (void)state;
     struct trace_builder b;
     struct view *view;
     write_calls(&b, 4);
@@ -201,9 +190,8 @@ static void commands_are_found_by_their_words(void **state)
 }
 
 /* Every command stands for keys that there are. */
-static void commands_stand_for_keys(void **state)
+TEST(commands_stand_for_keys)
 {
-    (void)state;
     struct trace_builder b;
     write_calls(&b, 4);
     struct view_model *m = close_and_open(&b, NULL);
@@ -225,9 +213,8 @@ static void commands_stand_for_keys(void **state)
 
 /* ---- Following ---- */
 
-static void a_longer_trace_shows_the_same(void **state)
+TEST(a_longer_trace_shows_the_same)
 {
-    (void)state;
     struct trace_builder b;
     struct view_screen screen = {0};
     struct view *view;
@@ -294,9 +281,8 @@ static char *frame_after(struct view_model *m, const char *keys, int rows, int c
 }
 
 /* By the symbols of the module, by its name where it has none here, and by the address. */
-static void calls_tell_who_made_them(void **state)
+TEST(calls_tell_who_made_them)
 {
-    (void)state;
     enum { BEHIND = 4, LIBRARY = 0x7000000, UNKNOWN = 0x12 };
     struct trace_builder b;
     Dl_info here;
@@ -324,9 +310,8 @@ static void calls_tell_who_made_them(void **state)
     view_model_close(m);
 }
 
-static void traces_of_nothing_and_of_one_event_have_every_panel(void **state)
+TEST(traces_of_nothing_and_of_one_event_have_every_panel)
 {
-    (void)state;
     static const int sizes[][2] = {{10, 40}, {24, 80}, {100, 400}};
     for (int events = 0; events < 2; events++) {
         struct trace_builder b;
@@ -352,16 +337,4 @@ static void traces_of_nothing_and_of_one_event_have_every_panel(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_those_of_the_moment),
-        cmocka_unit_test(bytes_are_numbers_of_every_type),
-        cmocka_unit_test(commands_are_found_by_their_words),
-        cmocka_unit_test(commands_stand_for_keys),
-        cmocka_unit_test(a_longer_trace_shows_the_same),
-        cmocka_unit_test(calls_tell_who_made_them),
-        cmocka_unit_test(traces_of_nothing_and_of_one_event_have_every_panel),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

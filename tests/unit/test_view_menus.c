@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/menu.c and what opens one: hidden lanes, their order, what other programs are asked to
  * do; and the other trace below the lanes. */
+#include "tests/support/test.h"
 #include "tests/unit/view_fixture.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/describe/iterations.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *name_of_row(uint32_t row)
 {
@@ -28,9 +20,8 @@ static const char *name_of_row(uint32_t row)
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
 
-static void hidden_lanes_are_listed_and_shown_one_by_one(void **state)
+TEST(hidden_lanes_are_listed_and_shown_one_by_one)
 {
-    (void)state;
     const uint32_t rows = view_row_count(view);
     char first[64], second[64];
     type("j");
@@ -58,9 +49,8 @@ static void hidden_lanes_are_listed_and_shown_one_by_one(void **state)
     assert_string_equal(view->message, "no lane is hidden");
 }
 
-static void lanes_are_ordered_by_name_and_as_they_were(void **state)
+TEST(lanes_are_ordered_by_name_and_as_they_were)
 {
-    (void)state;
     const uint32_t rows = view_row_count(view);
     char before[64];
     snprintf(before, sizeof before, "%s", name_of_row(0));
@@ -81,9 +71,8 @@ static void lanes_are_ordered_by_name_and_as_they_were(void **state)
 }
 
 /* Children stay behind their parent, whatever comes first. */
-static void lanes_with_most_work_come_first(void **state)
+TEST(lanes_with_most_work_come_first)
 {
-    (void)state;
     type("o2");
     int64_t last_ns = INT64_MAX;
     uint32_t top = VIEW_NO_LANE;
@@ -104,9 +93,8 @@ static void lanes_with_most_work_come_first(void **state)
     }
 }
 
-static void a_lane_is_moved_up_and_down(void **state)
+TEST(a_lane_is_moved_up_and_down)
 {
-    (void)state;
     char first[64], second[64];
     type("o3"); /* neighbours without children */
     snprintf(first, sizeof first, "%s", name_of_row(0));
@@ -121,9 +109,8 @@ static void a_lane_is_moved_up_and_down(void **state)
     assert_string_equal(name_of_row(0), first);
 }
 
-static void a_click_chooses(void **state)
+TEST(a_click_chooses)
 {
-    (void)state;
     type("jxX");
     const int title = row_with("show again");
     const struct view_pointer all = {.kind = VIEW_POINTER_CLICK, .row = title + 1, .column = 9};
@@ -149,9 +136,8 @@ static void assert_command(const char *command)
     assert_false(view->wants_run);
 }
 
-static void actions_are_command_lines(void **state)
+TEST(actions_are_command_lines)
 {
-    (void)state;
     type("r");
     assert_command("hal-replay");
     type("g#s3<Enter>r");
@@ -166,9 +152,8 @@ static void actions_are_command_lines(void **state)
     assert_command("hal-trace dump --json");
 }
 
-static void a_range_is_what_they_are_about(void **state)
+TEST(a_range_is_what_they_are_about)
 {
-    (void)state;
     type("g#s3<Enter>vg#s6<Enter>v");
     const struct view_submission *s = &model->submissions[view_model_submission(model, 3)];
     assert_true(view->range_begin_ns <= s->begin_ns); /* where it was submitted */
@@ -178,9 +163,8 @@ static void a_range_is_what_they_are_about(void **state)
     assert_non_null(strstr(view->typed, "--range='#s3..#s5'"));
 }
 
-static void somebody_at_a_screen_gets_it_run(void **state)
+TEST(somebody_at_a_screen_gets_it_run)
 {
-    (void)state;
     view->is_live = true;
     type("r<Enter>");
     assert_true(view->wants_run);
@@ -192,9 +176,8 @@ static void somebody_at_a_screen_gets_it_run(void **state)
 
 /* ---- Columns ------------------------------------------------------------------------------ */
 
-static void columns_are_hidden_with_what_stands_in_them(void **state)
+TEST(columns_are_hidden_with_what_stands_in_them)
 {
-    (void)state;
     type("g#s3<Enter>3_");
     const int header = row_with("number");
     char before[1024], row[1024];
@@ -228,9 +211,8 @@ static struct view *reopened(void)
     return fresh;
 }
 
-static void marks_stay_beside_the_trace(void **state)
+TEST(marks_stay_beside_the_trace)
 {
-    (void)state;
     char marks[96];
     snprintf(marks, sizeof marks, "%s.marks", path);
     struct view *fresh = reopened(); /* nothing was saved */
@@ -269,9 +251,8 @@ static void marks_stay_beside_the_trace(void **state)
 
 /* ---- Two traces --------------------------------------------------------------------------- */
 
-static void another_trace_is_shown_below_each_lane(void **state)
+TEST(another_trace_is_shown_below_each_lane)
 {
-    (void)state;
     char keys[128];
     const uint32_t rows = view_row_count(view);
     snprintf(keys, sizeof keys, "0D%s<Enter>", other_path);
@@ -291,9 +272,8 @@ static void another_trace_is_shown_below_each_lane(void **state)
 }
 
 /* Compared with itself, nothing differs. */
-static void a_trace_beside_itself_has_no_delta(void **state)
+TEST(a_trace_beside_itself_has_no_delta)
 {
-    (void)state;
     char keys[128];
     snprintf(keys, sizeof keys, "0D%s<Enter>", path);
     type(keys);
@@ -310,9 +290,8 @@ static void a_trace_beside_itself_has_no_delta(void **state)
 
 /* ---- Orders ------------------------------------------------------------------------------- */
 
-static void findings_are_sorted(void **state)
+TEST(findings_are_sorted)
 {
-    (void)state;
     type("5!");
     const struct view_findings *all = &view->findings;
     assert_true(all->list_count > 3);
@@ -338,9 +317,8 @@ static void findings_are_sorted(void **state)
         assert_int_equal(all->list[i].rank, i);
 }
 
-static void iterations_are_sorted(void **state)
+TEST(iterations_are_sorted)
 {
-    (void)state;
     type("8S");
     assert_int_equal(view->repeats.count, 4); /* tokens */
     for (size_t i = 1; i < view->repeats.count; i++) {
@@ -364,9 +342,8 @@ static void iterations_are_sorted(void **state)
         assert_int_equal(view->repeats.rows[i], i);
 }
 
-static void iterations_say_which_one_it_is(void **state)
+TEST(iterations_say_which_one_it_is)
 {
-    (void)state;
     static const char *const orders[] = {"length, longest first", "blocked time, longest first",
                                          "device time, longest first", "time"};
     type("8");
@@ -385,9 +362,8 @@ static void iterations_say_which_one_it_is(void **state)
 }
 
 /* A single token. */
-static void where_nothing_repeats_that_is_said(void **state)
+TEST(where_nothing_repeats_that_is_said)
 {
-    (void)state;
     const struct decode_options options = {.tokens = 1, .layers = 2, .sync = DECODE_SYNC_OP};
     struct view_model *short_model;
     struct view *short_view;
@@ -405,9 +381,8 @@ static void where_nothing_repeats_that_is_said(void **state)
     unlink(short_path);
 }
 
-static void a_frame_is_written_as_what_is_chosen(void **state)
+TEST(a_frame_is_written_as_what_is_chosen)
 {
-    (void)state;
     view->is_live = true;
     type("p2");
     assert_int_equal(view->wants_picture, VIEW_PICTURE_TEXT);
@@ -418,27 +393,5 @@ static void a_frame_is_written_as_what_is_chosen(void **state)
     assert_null(view->menu);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
-    const struct CMUnitTest tests[] = {
-        TEST(hidden_lanes_are_listed_and_shown_one_by_one),
-        TEST(lanes_are_ordered_by_name_and_as_they_were),
-        TEST(lanes_with_most_work_come_first),
-        TEST(a_lane_is_moved_up_and_down),
-        TEST(a_click_chooses),
-        TEST(actions_are_command_lines),
-        TEST(a_range_is_what_they_are_about),
-        TEST(somebody_at_a_screen_gets_it_run),
-        TEST(columns_are_hidden_with_what_stands_in_them),
-        TEST(marks_stay_beside_the_trace),
-        TEST(another_trace_is_shown_below_each_lane),
-        TEST(a_trace_beside_itself_has_no_delta),
-        TEST(findings_are_sorted),
-        TEST(iterations_are_sorted),
-        TEST(iterations_say_which_one_it_is),
-        TEST(where_nothing_repeats_that_is_said),
-        TEST(a_frame_is_written_as_what_is_chosen),
-    };
-    return cmocka_run_group_tests(tests, view_set_up, view_tear_down);
-}
+TEST_FIXTURE(open_view, close_view);
+TEST_SUITE_FIXTURE(view_set_up, view_tear_down);

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/ui/prompt.c: editing what is typed. */
+#include "tests/support/test.h"
 #include "tests/unit/view_fixture.h"
 #include "viewer/ui/filter.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void the_line_is_edited_where_the_cursor_is(void **state)
+TEST(the_line_is_edited_where_the_cursor_is)
 {
-    (void)state;
     static const struct {
         const char *keys, *typed;
         size_t at;
@@ -51,9 +41,8 @@ static void the_line_is_edited_where_the_cursor_is(void **state)
 }
 
 /* Of two to four bytes each. */
-static void characters_stay_whole(void **state)
+TEST(characters_stay_whole)
 {
-    (void)state;
     type("/a\u00e9\u4e2d\U0001f600b<Left><Left><Left><BS>x");
     assert_string_equal(view->typed, "ax\u4e2d\U0001f600b");
     type("<Del>");
@@ -62,9 +51,8 @@ static void characters_stay_whole(void **state)
     assert_string_equal(view->typed, "ax\U0001f600yb");
 }
 
-static void the_filter_that_holds_is_edited(void **state)
+TEST(the_filter_that_holds_is_edited)
 {
-    (void)state;
     type("&queue=0<Enter>");
     type("&");
     assert_string_equal(view->typed, "queue=0");
@@ -76,17 +64,15 @@ static void the_filter_that_holds_is_edited(void **state)
     assert_null(view->filter);
 }
 
-static void a_completed_command_goes_on_at_its_end(void **state)
+TEST(a_completed_command_goes_on_at_its_end)
 {
-    (void)state;
     type(":sear<Home><Tab>x");
     assert_string_equal(view->typed, "search x");
 }
 
 /* Whatever is longer than the row, the cursor is on it, and what stands before it. */
-static void long_lines_show_the_cursor(void **state)
+TEST(long_lines_show_the_cursor)
 {
-    (void)state;
     resize(20, 40);
     type("/");
     const int begin = screen.cursor_column;
@@ -103,25 +89,13 @@ static void long_lines_show_the_cursor(void **state)
     assert_memory_equal(row_text(19) + begin, "abcdefghijklmnopqrstuvwxyz", 26);
 }
 
-static void there_is_no_more_than_room(void **state)
+TEST(there_is_no_more_than_room)
 {
-    (void)state;
     type("/");
     for (int i = 0; i < VIEW_PROMPT_BYTES + 10; i++)
         assert_int_equal(view_type(view, "<Home>\u00e9"), HAL_OK);
     assert_int_equal(strlen(view->typed), (VIEW_PROMPT_BYTES - 1) / 2 * 2);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
-    const struct CMUnitTest tests[] = {
-        TEST(the_line_is_edited_where_the_cursor_is),
-        TEST(characters_stay_whole),
-        TEST(the_filter_that_holds_is_edited),
-        TEST(a_completed_command_goes_on_at_its_end),
-        TEST(long_lines_show_the_cursor),
-        TEST(there_is_no_more_than_room),
-    };
-    return cmocka_run_group_tests(tests, view_set_up, view_tear_down);
-}
+TEST_FIXTURE(open_view, close_view);
+TEST_SUITE_FIXTURE(view_set_up, view_tear_down);

@@ -2,14 +2,9 @@
 /* A system without a Vulkan loader, and one whose loader finds no driver: whoever asks for such a
  * device is told what is missing, and everything else works. */
 #include "hal/hal.h"
+#include "tests/support/test.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef void *open_library(const char *name, int flags);
 
@@ -48,9 +43,8 @@ static void the_rest_works(void)
     hal_device_release(device);
 }
 
-static void without_a_loader(void **state)
+TEST(without_a_loader)
 {
-    (void)state;
     struct hal_device *device = NULL;
     is_absent = true;
     for (int i = 0; i < 2; i++) { /* it is looked for again: it may have been installed */
@@ -66,9 +60,8 @@ static void without_a_loader(void **state)
     is_absent = false;
 }
 
-static void without_a_driver(void **state)
+TEST(without_a_driver)
 {
-    (void)state;
     struct hal_device *device = NULL;
     assert_int_equal(setenv("VK_DRIVER_FILES", "/nowhere/icd.json", 1), 0);
     assert_int_equal(setenv("VK_ICD_FILENAMES", "/nowhere/icd.json", 1), 0);
@@ -78,13 +71,4 @@ static void without_a_driver(void **state)
     assert_null(device);
     assert_non_null(strstr(hal_message(), "the Vulkan loader finds no driver"));
     the_rest_works();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_loader),
-        cmocka_unit_test(without_a_driver),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,8 @@ static void assert_barrier(size_t i, struct vulkan_shim_barrier wanted)
 }
 
 /* Two barriers of the application's are two of Vulkan's, with their stages and accesses alone. */
-static void each_barrier_is_one(void **state)
+TEST(each_barrier_is_one)
 {
-    (void)state;
     struct rig rig;
     set_up(&rig);
     struct hal_command_buffer *commands = list_of(rig.device, "two", HAL_ONE_SHOT);
@@ -109,9 +108,8 @@ static void each_barrier_is_one(void **state)
 }
 
 /* Commands without barriers have none, however many they are. */
-static void none_is_none(void **state)
+TEST(none_is_none)
 {
-    (void)state;
     struct rig rig;
     set_up(&rig);
     struct hal_command_buffer *commands = list_of(rig.device, "none", HAL_ONE_SHOT);
@@ -127,9 +125,8 @@ static void none_is_none(void **state)
 
 /* A signal and its wait: no barrier; what stands between them is free. A list that runs again puts
  * its events back. */
-static void events_are_events(void **state)
+TEST(events_are_events)
 {
-    (void)state;
     struct rig rig;
     set_up(&rig);
     struct hal_event *event;
@@ -163,9 +160,8 @@ static void events_are_events(void **state)
 }
 
 /* Before and after a submission, and one barrier between each two lists of it. */
-static void lists_stand_apart_once(void **state)
+TEST(lists_stand_apart_once)
 {
-    (void)state;
     struct rig rig;
     set_up(&rig);
     struct hal_command_buffer *commands[3];
@@ -187,9 +183,8 @@ static void lists_stand_apart_once(void **state)
 }
 
 /* A list that may run again is recorded for the device when it is sealed, and never after. */
-static void lists_are_recorded_once(void **state)
+TEST(lists_are_recorded_once)
 {
-    (void)state;
     struct rig rig;
     set_up(&rig);
     struct hal_command_buffer *commands = list_of(rig.device, "again", HAL_REUSABLE);
@@ -208,9 +203,8 @@ static void lists_are_recorded_once(void **state)
 
 /* Work that waits for work of the device is handed in at once: the device waits, on another queue
  * and on the same one. */
-static void the_device_waits(void **state)
+TEST(the_device_waits)
 {
-    (void)state;
     for (uint64_t queue = 0; queue < 2; queue++) {
         struct hal_device *device = open_device("vulkan?queues=2");
         struct hal_executable *increment = increment_of(device);
@@ -262,9 +256,8 @@ static unsigned at_once(struct rig *rig, struct hal_command_buffer *commands, ui
 
 /* What the device leaves for the host with each run, counts that it refused, is read before the
  * next run; and events are put back. Other lists may run as often as they like. */
-static void some_lists_run_once_at_a_time(void **state)
+TEST(some_lists_run_once_at_a_time)
 {
-    (void)state;
     struct rig rig;
     struct hal_event *event;
     struct hal_command_buffer *commands[3];
@@ -298,16 +291,4 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_barrier_is_one),
-        cmocka_unit_test(none_is_none),
-        cmocka_unit_test(events_are_events),
-        cmocka_unit_test(lists_stand_apart_once),
-        cmocka_unit_test(lists_are_recorded_once),
-        cmocka_unit_test(the_device_waits),
-        cmocka_unit_test(some_lists_run_once_at_a_time),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+TEST_SUITE_FIXTURE(load, NULL);

@@ -64,9 +64,8 @@ static void grow(const char *path)
 }
 
 /* Whatever is in its place: it is made again, and is there afterwards. */
-static void damaged_files_are_made_again(void **state)
+TEST(damaged_files_are_made_again)
 {
-    (void)state;
     struct test_folder folder;
     struct stat facts;
     char path[PATH_MAX + 300];
@@ -96,9 +95,8 @@ static void damaged_files_are_made_again(void **state)
 }
 
 /* A file that others could have written might be made to harm the driver. */
-static void files_of_others_are_not_trusted(void **state)
+TEST(files_of_others_are_not_trusted)
 {
-    (void)state;
     struct test_folder folder;
     char path[PATH_MAX + 300];
     assert_true(test_folder_make(&folder));
@@ -112,9 +110,8 @@ static void files_of_others_are_not_trusted(void **state)
 
 /* Each driver has files of its own, and takes none whose head, which is Vulkan's, says that they
  * are another's. */
-static void drivers_do_not_share(void **state)
+TEST(drivers_do_not_share)
 {
-    (void)state;
     struct test_folder folder;
     assert_true(test_folder_make(&folder));
     for (uint32_t version = 1; version <= 2; version++) {
@@ -129,9 +126,8 @@ static void drivers_do_not_share(void **state)
     test_folder_remove(&folder);
 }
 
-static void many_processes(void **state)
+TEST(many_processes)
 {
-    (void)state;
     struct test_folder folder;
     char path[PATH_MAX + 300];
     pid_t children[PROCESSES];
@@ -159,20 +155,15 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-/* With a folder: one of many processes. */
+TEST_SUITE_FIXTURE(load, NULL);
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_files_are_made_again),
-        cmocka_unit_test(files_of_others_are_not_trusted),
-        cmocka_unit_test(drivers_do_not_share),
-        cmocka_unit_test(many_processes),
-    };
     self = argv[0];
     if (argc > 1) {
         for (int i = 0; i < ROUNDS; i++)
             (void)prepare(argv[1]);
         return 0;
     }
-    return cmocka_run_group_tests(tests, load, NULL);
+    return test_run();
 }

@@ -65,9 +65,8 @@ static bool add(void *user, const struct hal_device_entry *entry)
     return ++list->count < 8;
 }
 
-static void each_by_its_number(void **state)
+TEST(each_by_its_number)
 {
-    (void)state;
     struct list list = {0};
     struct hal_device *device = open_device("vulkan");
     hal_device_release(device);
@@ -84,9 +83,8 @@ static void each_by_its_number(void **state)
 }
 
 /* Any part of a name is one. */
-static void by_a_part_of_its_name(void **state)
+TEST(by_a_part_of_its_name)
 {
-    (void)state;
     struct list list = {0};
     struct hal_device *device = open_device("vulkan");
     hal_device_release(device);
@@ -103,9 +101,8 @@ static void by_a_part_of_its_name(void **state)
     hal_device_release(device);
 }
 
-static void by_nothing_that_there_is(void **state)
+TEST(by_nothing_that_there_is)
 {
-    (void)state;
     static const char *const wrong[] = {"vulkan://99", "vulkan://no such", "vulkan://0x0"};
     struct list list = {0};
     struct hal_device *device = open_device("vulkan");
@@ -119,9 +116,8 @@ static void by_nothing_that_there_is(void **state)
 /* ---- What it is asked for ------------------------------------------------------------------- */
 
 /* Neither the first family nor the largest: the largest of those that compute. */
-static void the_family_with_most_queues(void **state)
+TEST(the_family_with_most_queues)
 {
-    (void)state;
     shim->facts.has_more_families = true;
     struct hal_device *device = open_device("vulkan?queues=2");
     assert_int_equal(shim->family, 1);
@@ -132,9 +128,8 @@ static void the_family_with_most_queues(void **state)
 }
 
 /* Queues of the HAL share those that there are. */
-static void more_queues_than_it_has(void **state)
+TEST(more_queues_than_it_has)
 {
-    (void)state;
     shim->facts.has_more_families = true;
     struct hal_device *device = open_device("vulkan?queues=7");
     assert_int_equal(shim->queues, VULKAN_SHIM_QUEUES);
@@ -148,9 +143,8 @@ static void more_queues_than_it_has(void **state)
 }
 
 /* Descriptors come from pools then. */
-static void without_pushed_descriptors(void **state)
+TEST(without_pushed_descriptors)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     const bool has_them = strstr(hal_device_get_info(device)->features, "push-descriptors");
     hal_device_release(device);
@@ -163,9 +157,8 @@ static void without_pushed_descriptors(void **state)
     hal_device_release(device);
 }
 
-static void descriptors_from_pools(void **state)
+TEST(descriptors_from_pools)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan?descriptors=pool");
     assert_null(strstr(hal_device_get_info(device)->features, "push-descriptors"));
     assert_non_null(strstr(hal_device_get_info(device)->uri, "descriptors=pool"));
@@ -173,9 +166,8 @@ static void descriptors_from_pools(void **state)
     hal_device_release(device);
 }
 
-static void wrong_parameters(void **state)
+TEST(wrong_parameters)
 {
-    (void)state;
     static const struct {
         const char *uri, *a, *b;
     } wrong[] = {
@@ -200,9 +192,8 @@ static bool is_named(const char *name)
 }
 
 /* Other tools see the application's names, and its groups with their colours. */
-static void names_and_groups_reach_vulkan(void **state)
+TEST(names_and_groups_reach_vulkan)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     atomic_store(&shim->names, 0);
     atomic_store(&shim->labels, 0);
@@ -231,9 +222,8 @@ static void names_and_groups_reach_vulkan(void **state)
 
 /* ---- What it lacks -------------------------------------------------------------------------- */
 
-static void devices_that_cannot(void **state)
+TEST(devices_that_cannot)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     char name[160];
     snprintf(name, sizeof name, "'%s'", hal_device_get_info(device)->name);
@@ -250,9 +240,8 @@ static void devices_that_cannot(void **state)
     hal_device_release(device);
 }
 
-static void kernels_that_need_more(void **state)
+TEST(kernels_that_need_more)
 {
-    (void)state;
     const struct hal_executable_desc wide = describe_module("wide", spv_wide, sizeof spv_wide);
     const struct hal_executable_desc sharing =
         describe_module("sharing", spv_sharing, sizeof spv_sharing);
@@ -273,9 +262,8 @@ static void kernels_that_need_more(void **state)
     hal_device_release(device);
 }
 
-static void lists_that_need_more(void **state)
+TEST(lists_that_need_more)
 {
-    (void)state;
     shim->facts.storage_range = N_BYTES - 1;
     shim->facts.group_count = N_WORDS / 64 - 1;
     struct hal_device *device = open_device("vulkan");
@@ -302,9 +290,8 @@ static void lists_that_need_more(void **state)
 }
 
 /* Counts that are in a buffer are seen on the device: more than its limit are none, and told. */
-static void counts_beyond_the_limit(void **state)
+TEST(counts_beyond_the_limit)
 {
-    (void)state;
     enum { LIMIT = N_WORDS / 64 };
     shim->facts.group_count = LIMIT;
     struct hal_device *device = open_device("vulkan");
@@ -362,9 +349,8 @@ static void push_two(struct hal_device *device, const char *uri)
 }
 
 /* More constants than the device pushes lie in a buffer. */
-static void constants_beyond_the_limit(void **state)
+TEST(constants_beyond_the_limit)
 {
-    (void)state;
     static const char *const uris[] = {"vulkan", "vulkan?descriptors=pool"};
     for (size_t i = 0; i < 2; i++) {
         shim->facts.pushed_bytes = 0;
@@ -388,23 +374,5 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_by_its_number, forget),
-        cmocka_unit_test_teardown(by_a_part_of_its_name, forget),
-        cmocka_unit_test_teardown(by_nothing_that_there_is, forget),
-        cmocka_unit_test_teardown(the_family_with_most_queues, forget),
-        cmocka_unit_test_teardown(more_queues_than_it_has, forget),
-        cmocka_unit_test_teardown(without_pushed_descriptors, forget),
-        cmocka_unit_test_teardown(descriptors_from_pools, forget),
-        cmocka_unit_test_teardown(wrong_parameters, forget),
-        cmocka_unit_test_teardown(names_and_groups_reach_vulkan, forget),
-        cmocka_unit_test_teardown(devices_that_cannot, forget),
-        cmocka_unit_test_teardown(kernels_that_need_more, forget),
-        cmocka_unit_test_teardown(lists_that_need_more, forget),
-        cmocka_unit_test_teardown(counts_beyond_the_limit, forget),
-        cmocka_unit_test_teardown(constants_beyond_the_limit, forget),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+TEST_FIXTURE(NULL, forget);
+TEST_SUITE_FIXTURE(load, NULL);

@@ -16,9 +16,8 @@ static int end(void **state)
 }
 
 /* The validation layer is there and sees a mistake that is made on purpose. */
-static void validation_is_awake(void **state)
+TEST(validation_is_awake)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct hal_buffer *buffer = buffer_of(device, "target");
     struct hal_command_buffer *commands = list_of(device, "mistaken", HAL_ONE_SHOT);
@@ -38,9 +37,8 @@ static void validation_is_awake(void **state)
 }
 
 /* So does a race: a write and a read of the same bytes without a barrier. */
-static void validation_sees_races(void **state)
+TEST(validation_sees_races)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct hal_buffer *buffer = buffer_of(device, "shared");
     struct hal_command_buffer *commands = list_of(device, "racing", HAL_ONE_SHOT);
@@ -52,9 +50,8 @@ static void validation_sees_races(void **state)
     hal_device_release(device);
 }
 
-static void out_of_device_memory(void **state)
+TEST(out_of_device_memory)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     const struct hal_buffer_desc desc = {.label = "weights", .bytes = 300 << 20};
     struct hal_buffer *buffer = NULL;
@@ -94,9 +91,8 @@ static void drop_work(struct work *work)
 }
 
 /* A submission that the device refuses fails its semaphore; what was not lost goes on. */
-static void lost_when_handed_in(void **state)
+TEST(lost_when_handed_in)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct hal_semaphore *second;
     struct work work;
@@ -117,9 +113,8 @@ static void lost_when_handed_in(void **state)
     hal_device_release(device);
 }
 
-static void out_of_memory_when_handed_in(void **state)
+TEST(out_of_memory_when_handed_in)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct work work;
     make_work(device, "large", &work);
@@ -133,9 +128,8 @@ static void out_of_memory_when_handed_in(void **state)
     hal_device_release(device);
 }
 
-static void lost_while_running(void **state)
+TEST(lost_while_running)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct work work;
     make_work(device, "attention", &work);
@@ -150,9 +144,8 @@ static void lost_while_running(void **state)
 }
 
 /* Work that does not end: the device is given up, the process goes on, and so do others. */
-static void work_without_an_end(void **state)
+TEST(work_without_an_end)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan?watchdog=20ms");
     struct hal_device *other = open_device("vulkan");
     struct hal_semaphore *late;
@@ -180,9 +173,8 @@ static void work_without_an_end(void **state)
     hal_device_release(device);
 }
 
-static void wrong_watchdogs(void **state)
+TEST(wrong_watchdogs)
 {
-    (void)state;
     static const char *const wrong[] = {"vulkan?watchdog=0", "vulkan?watchdog=-1",
                                         "vulkan?watchdog=1h", "vulkan?watchdog=86401",
                                         "vulkan?watchdog=99999999999999999999"};
@@ -198,17 +190,5 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(validation_is_awake, end),
-        cmocka_unit_test_teardown(validation_sees_races, end),
-        cmocka_unit_test_teardown(out_of_device_memory, end),
-        cmocka_unit_test_teardown(lost_when_handed_in, end),
-        cmocka_unit_test_teardown(out_of_memory_when_handed_in, end),
-        cmocka_unit_test_teardown(lost_while_running, end),
-        cmocka_unit_test_teardown(work_without_an_end, end),
-        cmocka_unit_test_teardown(wrong_watchdogs, end),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+TEST_FIXTURE(NULL, end);
+TEST_SUITE_FIXTURE(load, NULL);

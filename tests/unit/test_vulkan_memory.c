@@ -32,9 +32,8 @@ static unsigned type_for(struct hal_device *device, uint32_t memory)
 
 /* ---- Types ---------------------------------------------------------------------------------- */
 
-static void each_gets_what_it_asks_for(void **state)
+TEST(each_gets_what_it_asks_for)
 {
-    (void)state;
     shim->facts.has_more_memory = true;
     struct hal_device *device = open_device("vulkan");
     assert_int_equal(type_for(device, HAL_MEMORY_HOST_VISIBLE), VULKAN_SHIM_LOOSE);
@@ -48,9 +47,8 @@ static void each_gets_what_it_asks_for(void **state)
 
 /* Whoever says nothing gets memory that is the device's own and that the host sees, where there is
  * such a type; else what the host sees, and no error. */
-static void the_default_is_near_the_device(void **state)
+TEST(the_default_is_near_the_device)
 {
-    (void)state;
     shim->facts.has_more_memory = true;
     struct hal_device *device = open_device("vulkan");
     if (shim->has_local)
@@ -94,9 +92,8 @@ static void is_all(struct hal_buffer *buffer, uint32_t word)
 }
 
 /* A thousand in one allocation; what is freed is used again, and gaps side by side are one. */
-static void small_ones_share(void **state)
+TEST(small_ones_share)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     struct hal_buffer *buffers[SMALL], *large[LARGE];
     atomic_store(&shim->allocations, 0);
@@ -122,9 +119,8 @@ static void small_ones_share(void **state)
 }
 
 /* A large one has memory of its own, and gives it back. */
-static void large_ones_do_not(void **state)
+TEST(large_ones_do_not)
 {
-    (void)state;
     struct hal_device *device = open_device("vulkan");
     const int64_t before = allocations_of(device);
     struct hal_buffer *buffer = buffer_in(device, 0, 16 << 20);
@@ -155,9 +151,8 @@ static void covers(struct vulkan_shim_range range, uint64_t origin, uint64_t off
 
 /* What is not coherent is flushed when it was written and invalidated before it is read: as much
  * as was mapped, in whole atoms, which the validation layer sees to. */
-static void what_is_not_coherent_is_flushed(void **state)
+TEST(what_is_not_coherent_is_flushed)
 {
-    (void)state;
     shim->facts.has_more_memory = true;
     struct hal_device *device = open_device("vulkan");
     struct hal_buffer *first = buffer_in(device, HAL_MEMORY_HOST_VISIBLE, 100);
@@ -194,9 +189,8 @@ static void what_is_not_coherent_is_flushed(void **state)
     hal_device_release(device);
 }
 
-static void what_is_coherent_is_not(void **state)
+TEST(what_is_coherent_is_not)
 {
-    (void)state;
     shim->facts.has_more_memory = true;
     struct hal_device *device = open_device("vulkan");
     struct hal_buffer *buffer =
@@ -228,9 +222,8 @@ static enum hal_status import(struct hal_device *device, uint8_t *memory, uint64
 }
 
 /* Whole pages are imported: what lies before the buffer in its first one counts, too. */
-static void imports_are_no_larger_than_an_allocation(void **state)
+TEST(imports_are_no_larger_than_an_allocation)
 {
-    (void)state;
     shim->facts.allocation_bytes = LIMIT_BYTES;
     struct hal_device *device = open_device("vulkan");
     uint8_t *memory = aligned_alloc(LIMIT_BYTES, 2 * (size_t)LIMIT_BYTES);
@@ -251,9 +244,8 @@ static void imports_are_no_larger_than_an_allocation(void **state)
     free(memory);
 }
 
-static void not_every_device_takes_memory_of_the_host(void **state)
+TEST(not_every_device_takes_memory_of_the_host)
 {
-    (void)state;
     static _Alignas(4096) uint8_t memory[4096];
     shim->facts.hidden_extension = "VK_EXT_external_memory_host";
     struct hal_device *device = open_device("vulkan");
@@ -269,17 +261,5 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_gets_what_it_asks_for, forget),
-        cmocka_unit_test_teardown(the_default_is_near_the_device, forget),
-        cmocka_unit_test_teardown(small_ones_share, forget),
-        cmocka_unit_test_teardown(large_ones_do_not, forget),
-        cmocka_unit_test_teardown(what_is_not_coherent_is_flushed, forget),
-        cmocka_unit_test_teardown(what_is_coherent_is_not, forget),
-        cmocka_unit_test_teardown(imports_are_no_larger_than_an_allocation, forget),
-        cmocka_unit_test_teardown(not_every_device_takes_memory_of_the_host, forget),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+TEST_FIXTURE(NULL, forget);
+TEST_SUITE_FIXTURE(load, NULL);

@@ -123,25 +123,22 @@ static void calibrated(unsigned tries)
     assert_true(llabs(times.end_ns - shim->calibrated_ns - (int64_t)since_ns) <= SLACK_NS);
 }
 
-static void by_calibration(void **state)
+TEST_WITH(by_calibration, NULL, forget)
 {
-    (void)state;
     calibrated(1);
 }
 
 /* Two clocks that were not read at once say so: they are read again. */
-static void by_the_best_calibration(void **state)
+TEST_WITH(by_the_best_calibration, NULL, forget)
 {
-    (void)state;
     shim->facts.calibrates_poorly = true;
     calibrated(4);
 }
 
 /* Work is seen to have ended some time later: the first may be seen much later than the second,
  * which then tells of a clock that is further back. */
-static void by_measuring(void **state)
+TEST_WITH(by_measuring, NULL, forget)
 {
-    (void)state;
     struct times times;
     double tick_ns;
     shim->facts.hidden_extension = "VK_EXT_calibrated_timestamps";
@@ -195,9 +192,8 @@ static void check_times(const char *path, size_t submissions)
     captured_close(&captured);
 }
 
-static void dispatches_are_timed(void **state)
+TEST(dispatches_are_timed)
 {
-    (void)state;
     enum { SUBMISSIONS = 5 };
     struct test_folder folder;
     char path[PATH_MAX + 16];
@@ -239,9 +235,8 @@ static void dispatches_are_timed(void **state)
 }
 
 /* Each dispatch that is timed begins when everything before it has ended. */
-static void timed_dispatches_stand_apart(void **state)
+TEST(timed_dispatches_stand_apart)
 {
-    (void)state;
     struct test_folder folder;
     char path[PATH_MAX + 16];
     struct hal_device *device = open_device("vulkan");
@@ -282,14 +277,4 @@ static int load(void **state)
     return vulkan_fixture_load();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(by_calibration, forget),
-        cmocka_unit_test_teardown(by_the_best_calibration, forget),
-        cmocka_unit_test_teardown(by_measuring, forget),
-        cmocka_unit_test(dispatches_are_timed),
-        cmocka_unit_test(timed_dispatches_stand_apart),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+TEST_SUITE_FIXTURE(load, NULL);

@@ -3,14 +3,7 @@
  * (docs/metal.md).
  */
 #include "replay/sandbox/walls_profile.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 static const char *const given[] = {"/given", NULL};
 static const struct replay_walls usual = {.trace = "/strange/t.pb.zst",
@@ -29,9 +22,8 @@ static size_t count(const char *text, const char *part)
     return found;
 }
 
-static void all_is_denied_but_what_is_named(void **state)
+TEST(all_is_denied_but_what_is_named)
 {
-    (void)state;
     char *text = replay_walls_profile(&usual, &own);
     assert_non_null(text);
     static const char begin[] = "(version 1)\n(deny default)\n";
@@ -51,9 +43,8 @@ static void all_is_denied_but_what_is_named(void **state)
     free(text);
 }
 
-static void without_programs_nothing_starts(void **state)
+TEST(without_programs_nothing_starts)
 {
-    (void)state;
     struct replay_walls walls = usual;
     walls.programs = "";
     walls.kept = "/kept";
@@ -66,9 +57,8 @@ static void without_programs_nothing_starts(void **state)
 }
 
 /* A name cannot end its own text and go on as a rule. */
-static void names_are_no_rules(void **state)
+TEST(names_are_no_rules)
 {
-    (void)state;
     struct replay_walls walls = usual;
     walls.trace = "/a\\\")) (allow network*) (\"";
     char *text = replay_walls_profile(&walls, &own);
@@ -81,14 +71,4 @@ static void names_are_no_rules(void **state)
     assert_non_null(text);
     assert_null(strstr(text, "network"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_denied_but_what_is_named),
-        cmocka_unit_test(without_programs_nothing_starts),
-        cmocka_unit_test(names_are_no_rules),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

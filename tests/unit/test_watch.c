@@ -2,19 +2,11 @@
 /* tests/conformance/watch.c: what is printed of a case that faults on a thread, aborts, or hangs.
  * Each happens in a process of its own. */
 #include "tests/conformance/watch.h"
+#include "tests/support/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 }; /* who print stacks themselves */
@@ -79,9 +71,8 @@ static void fault_on_a_thread(void)
         pthread_join(thread, NULL);
 }
 
-static void a_fault_is_placed(void **state)
+TEST(a_fault_is_placed)
 {
-    (void)state;
     run_child(fault_on_a_thread);
     assert_int_not_equal(printed.status, 0);
     assert_printed("CRASHES area.faults\n");
@@ -99,9 +90,8 @@ static void give_up(void)
     abort();
 }
 
-static void an_abort_is_named(void **state)
+TEST(an_abort_is_named)
 {
-    (void)state;
     run_child(give_up);
     assert_true(WIFSIGNALED(printed.status) && WTERMSIG(printed.status) == SIGABRT);
     assert_printed("CRASHES area.aborts\n");
@@ -115,9 +105,8 @@ static void never_end(void)
         pause();
 }
 
-static void a_case_that_takes_too_long_is_named(void **state)
+TEST(a_case_that_takes_too_long_is_named)
 {
-    (void)state;
     run_child(never_end);
     assert_true(WIFEXITED(printed.status) && WEXITSTATUS(printed.status) == 4);
     assert_string_equal(printed.text, "HANGS area.hangs\n");
@@ -130,22 +119,10 @@ static void fault_between_cases(void)
     (void)the_one_that_faults((volatile int *)(uintptr_t)4096);
 }
 
-static void a_fault_between_cases_is_placed(void **state)
+TEST(a_fault_between_cases_is_placed)
 {
-    (void)state;
     run_child(fault_between_cases);
     assert_int_not_equal(printed.status, 0);
     assert_null(strstr(printed.text, "CRASHES"));
     assert_printed("at address 0x1000, on thread 'test_watch'\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fault_is_placed),
-        cmocka_unit_test(a_fault_between_cases_is_placed),
-        cmocka_unit_test(an_abort_is_named),
-        cmocka_unit_test(a_case_that_takes_too_long_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

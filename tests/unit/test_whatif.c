@@ -6,12 +6,7 @@
 #include "replay/variant/whatif.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/test.h"
 
 enum { BUFFER = 10, DONE = 30, OTHER = 31, GATE = 32, FIRST = 40 };
 
@@ -125,9 +120,8 @@ static const struct trace_semaphore_value none;
 
 /* ---- Submissions and waits ---- */
 
-static void neighbours_become_one_up_to_a_read(void **state)
+TEST_ON(neighbours_become_one_up_to_a_read, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t n = 0; n < 6; n++) {
         submit(f, n, 0, none, DONE_AT(n + 1));
         host_wait(f, DONE, n + 1);
@@ -149,9 +143,8 @@ static void neighbours_become_one_up_to_a_read(void **state)
     expect_same_bytes(f, 2);
 }
 
-static void a_dropped_wait_orders_in_the_queue(void **state)
+TEST_ON(a_dropped_wait_orders_in_the_queue, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE, 1);
     submit(f, 1, 1, none, OTHER_AT(1)); /* another queue: nothing else orders it */
@@ -169,9 +162,8 @@ static void a_dropped_wait_orders_in_the_queue(void **state)
 }
 
 /* #s0 and #s2 on queue 0 may not become one: #s2 waits for #s1 on queue 1, which waits for #s0. */
-static void what_needs_others_in_between_stays_apart(void **state)
+TEST_ON(what_needs_others_in_between_stays_apart, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, none, DONE_AT(1));
     submit(f, 1, 1, DONE_AT(1), OTHER_AT(1));
     submit(f, 2, 0, OTHER_AT(1), DONE_AT(2));
@@ -184,9 +176,8 @@ static void what_needs_others_in_between_stays_apart(void **state)
 
 /* #s1 waits for #s2, on the other queue, which waits for #s0: as one, the first two would wait for
  * themselves. */
-static void what_waits_for_later_work_stays_apart(void **state)
+TEST_ON(what_waits_for_later_work_stays_apart, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, none, DONE_AT(1));
     submit(f, 1, 0, OTHER_AT(1), DONE_AT(2));
     submit(f, 2, 1, DONE_AT(1), OTHER_AT(1));
@@ -199,9 +190,8 @@ static void what_waits_for_later_work_stays_apart(void **state)
 
 /* #s0 waits for #s2, on the other queue, which waits for #s1: as one, the first two would wait for
  * themselves, though #s1 waits for nothing. */
-static void what_later_work_waits_for_is_not_held_back(void **state)
+TEST_ON(what_later_work_waits_for_is_not_held_back, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, OTHER_AT(1), DONE_AT(2));
     submit(f, 1, 0, none, DONE_AT(1));
     submit(f, 2, 1, DONE_AT(1), OTHER_AT(1));
@@ -213,9 +203,8 @@ static void what_later_work_waits_for_is_not_held_back(void **state)
 }
 
 /* Nor what the host waits for before it signals what #s0 waits for. */
-static void what_the_host_waits_for_is_not_held_back(void **state)
+TEST_ON(what_the_host_waits_for_is_not_held_back, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, (struct trace_semaphore_value){GATE, 1}, DONE_AT(1));
     submit(f, 1, 0, none, OTHER_AT(1));
     host_wait(f, OTHER, 1);
@@ -228,9 +217,8 @@ static void what_the_host_waits_for_is_not_held_back(void **state)
 }
 
 /* What #s1 waits for is there, or comes by itself, before #s0 is handed in: they become one. */
-static void what_was_promised_before_holds_nothing_up(void **state)
+TEST_ON(what_was_promised_before_holds_nothing_up, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct trace_semaphore_value begun = {GATE + 100, 7};
     builder_semaphore_create(&f->b, begun.semaphore, "begun", begun.value);
     submit(f, 0, 0, none, none);
@@ -256,9 +244,8 @@ static void what_was_promised_before_holds_nothing_up(void **state)
 }
 
 /* #s0 waits for what the host signals after #s1 was submitted: wait before signal. */
-static void a_host_signal_is_not_overtaken(void **state)
+TEST_ON(a_host_signal_is_not_overtaken, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, (struct trace_semaphore_value){GATE, 1}, DONE_AT(1));
     submit(f, 1, 0, DONE_AT(1), DONE_AT(2));
     builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
@@ -272,9 +259,8 @@ static void a_host_signal_is_not_overtaken(void **state)
     expect_same_bytes(f, 1);
 }
 
-static void writes_wait_for_the_work_that_reads(void **state)
+TEST_ON(writes_wait_for_the_work_that_reads, struct fixture *f)
 {
-    struct fixture *f = *state;
     submit(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE, 1);
     builder_host_write(&f->b, BUFFER, 1, "\2", 1);
@@ -287,9 +273,8 @@ static void writes_wait_for_the_work_that_reads(void **state)
     expect_same_bytes(f, 1);
 }
 
-static void everything_still_replays_in_every_way(void **state)
+TEST_ON(everything_still_replays_in_every_way, struct fixture *f)
 {
-    struct fixture *f = *state;
     (void)!builder_close(&f->b, NULL);
     builder_open(&f->b, f->path, NULL);
     every_build(&f->b, false);
@@ -301,11 +286,10 @@ static void everything_still_replays_in_every_way(void **state)
 /* ---- Barriers ---- */
 
 /* Kernel 0 may read its buffer, kernel 1 may write it. */
-static void barriers_between_readers_go(void **state)
+TEST_ON(barriers_between_readers_go, struct fixture *f)
 {
     static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
     const struct trace_binding whole = {BUFFER, 0, 64};
-    struct fixture *f = *state;
     const uint64_t commands = FIRST, executable = 900;
     const struct trace_entry_point entries[2] = {
         {.name = builder_string(&f->b, "reads"), .group_size = {1, 1, 1}},
@@ -327,9 +311,8 @@ static void barriers_between_readers_go(void **state)
     assert_int_equal(f->info.after.barriers, 1);
 }
 
-static void needless_barriers_go_and_needed_ones_stay(void **state)
+TEST_ON(needless_barriers_go_and_needed_ones_stay, struct fixture *f)
 {
-    struct fixture *f = *state;
     const uint64_t commands = FIRST;
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_fill(&f->b, BUFFER, 0, 16, 1, 1);
@@ -361,9 +344,8 @@ static void needless_barriers_go_and_needed_ones_stay(void **state)
     replay_plan_destroy(bare);
 }
 
-static void one_barrier_goes_by_its_number(void **state)
+TEST_ON(one_barrier_goes_by_its_number, struct fixture *f)
 {
-    struct fixture *f = *state;
     const uint64_t commands = FIRST;
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_fill(&f->b, BUFFER, 0, 16, 1, 1);
@@ -391,9 +373,8 @@ static void one_barrier_goes_by_its_number(void **state)
 /* ---- Command buffers and queues ---- */
 
 /* Two command buffers, of which the second reads what the first writes. */
-static void command_buffers_become_one_in_order(void **state)
+TEST_ON(command_buffers_become_one_in_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     const uint64_t commands[2] = {FIRST, FIRST + 1};
     uint8_t bytes[48];
     memset(bytes, 7, sizeof bytes);
@@ -427,11 +408,10 @@ static void command_buffers_become_one_in_order(void **state)
 
 /* The barrier that stands for the end of a command buffer, of which Metal's and Vulkan's drivers
  * take the accesses at their word. */
-static void merged_command_buffers_have_full_barriers_between(void **state)
+TEST_ON(merged_command_buffers_have_full_barriers_between, struct fixture *f)
 {
     static const uint16_t kinds[] = {TRACE_FILL, TRACE_BARRIER, TRACE_FILL,
                                      TRACE_COPY, TRACE_BARRIER, TRACE_UPDATE};
-    struct fixture *f = *state;
     const uint64_t commands[3] = {FIRST, FIRST + 1, FIRST + 2};
     for (size_t i = 0; i < 3; i++) {
         builder_command_buffer_create(&f->b, commands[i], NULL, HAL_ONE_SHOT);
@@ -462,9 +442,8 @@ static void merged_command_buffers_have_full_barriers_between(void **state)
     }
 }
 
-static void queues_take_turns(void **state)
+TEST_ON(queues_take_turns, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t n = 0; n < 5; n++)
         submit(f, n, 0, n ? DONE_AT(n) : none, DONE_AT(n + 1));
     host_wait(f, DONE, 5);
@@ -478,9 +457,8 @@ static void queues_take_turns(void **state)
     expect_same_bytes(f, 1);
 }
 
-static void all_ways_at_once(void **state)
+TEST_ON(all_ways_at_once, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t n = 0; n < 6; n++) {
         submit(f, n, 0, none, DONE_AT(n + 1));
         host_wait(f, DONE, n + 1);
@@ -497,27 +475,4 @@ static void all_ways_at_once(void **state)
     expect_same_bytes(f, 2);
 }
 
-int main(void)
-{
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(neighbours_become_one_up_to_a_read),
-        WITH_FIXTURE(a_dropped_wait_orders_in_the_queue),
-        WITH_FIXTURE(what_needs_others_in_between_stays_apart),
-        WITH_FIXTURE(what_waits_for_later_work_stays_apart),
-        WITH_FIXTURE(what_later_work_waits_for_is_not_held_back),
-        WITH_FIXTURE(what_the_host_waits_for_is_not_held_back),
-        WITH_FIXTURE(what_was_promised_before_holds_nothing_up),
-        WITH_FIXTURE(a_host_signal_is_not_overtaken),
-        WITH_FIXTURE(writes_wait_for_the_work_that_reads),
-        WITH_FIXTURE(everything_still_replays_in_every_way),
-        WITH_FIXTURE(barriers_between_readers_go),
-        WITH_FIXTURE(needless_barriers_go_and_needed_ones_stay),
-        WITH_FIXTURE(one_barrier_goes_by_its_number),
-        WITH_FIXTURE(command_buffers_become_one_in_order),
-        WITH_FIXTURE(merged_command_buffers_have_full_barriers_between),
-        WITH_FIXTURE(queues_take_turns),
-        WITH_FIXTURE(all_ways_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(begin, end);

@@ -4,13 +4,8 @@
 #include "replay/variant/order.h"
 #include "replay/variant/whatif_parts.h"
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { BUFFER = 10, DONE = 30, OTHER = 31, FIRST = 40, KERNEL = 900 };
 
@@ -130,9 +125,8 @@ static void expect(const struct fixture *f, uint64_t pairs, uint64_t together, u
 /* ---- Changes ---- */
 
 /* #s0 and #s1, #s1 and #s2, #s2 and the read. */
-static void what_becomes_one_submission_keeps_its_order(void **state)
+TEST_ON(what_becomes_one_submission_keeps_its_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     for (uint64_t n = 0; n < 3; n++) {
         fill(f, n, 0, none, DONE_AT(n + 1));
         host_wait(f, DONE_AT(n + 1));
@@ -145,9 +139,8 @@ static void what_becomes_one_submission_keeps_its_order(void **state)
 
 /* #s0 and #s1, #s1 and the host's write, #s1 and #s2, the write and #s2 (which fills the same), #s2
  * and the read, and what is left of the host's write and the read. */
-static void dropped_waits_that_queues_keep_lose_nothing(void **state)
+TEST_ON(dropped_waits_that_queues_keep_lose_nothing, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE_AT(1));
     fill(f, 1, 1, none, DONE_AT(2));
@@ -162,9 +155,8 @@ static void dropped_waits_that_queues_keep_lose_nothing(void **state)
 }
 
 /* Nothing orders #s0: not with #s1, which fills the same on its queue, nor with the read. */
-static void what_nothing_orders_may_leave_its_queue(void **state)
+TEST_ON(what_nothing_orders_may_leave_its_queue, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, none);
     fill(f, 1, 0, none, DONE_AT(1));
     host_wait(f, DONE_AT(1));
@@ -175,9 +167,8 @@ static void what_nothing_orders_may_leave_its_queue(void **state)
 }
 
 /* They were on two queues before. */
-static void who_was_apart_leaves_no_queue(void **state)
+TEST_ON(who_was_apart_leaves_no_queue, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 1, none, none);
     fill(f, 1, 0, none, none);
     change(f, (struct replay_what_if){.queues = 2});
@@ -187,9 +178,8 @@ static void who_was_apart_leaves_no_queue(void **state)
 
 /* The fill and the copy behind it in #s0. The copy of #s1 and the fill; what it writes, and what
  * the copy before wrote and read there. The read, and each of the three last writers. */
-static void merged_command_buffers_keep_their_order(void **state)
+TEST_ON(merged_command_buffers_keep_their_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     const uint64_t commands[2] = {FIRST, FIRST + 1};
     builder_command_buffer_create(&f->b, commands[0], NULL, 0);
     builder_fill(&f->b, BUFFER, 0, 16, 7, 1);
@@ -213,9 +203,8 @@ static void merged_command_buffers_keep_their_order(void **state)
 
 /* The copy reads what both fills write; the barrier that goes stands between the second and it.
  * It is submitted twice. */
-static void dropped_barriers_leave_pairs_without_order(void **state)
+TEST_ON(dropped_barriers_leave_pairs_without_order, struct fixture *f)
 {
-    struct fixture *f = *state;
     const uint64_t commands = FIRST;
     builder_command_buffer_create(&f->b, commands, NULL, HAL_REUSABLE);
     builder_fill(&f->b, BUFFER, 0, 16, 1, 1);
@@ -235,9 +224,8 @@ static void dropped_barriers_leave_pairs_without_order(void **state)
 /* ---- Order ---- */
 
 /* Without the first wait #s0 may run beside #s1, and beside the read, which waits for #s1 alone. */
-static void what_only_a_wait_ordered_is_lost_and_named(void **state)
+TEST_ON(what_only_a_wait_ordered_is_lost_and_named, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE_AT(1));
     builder_command_buffer_create(&f->b, FIRST + 1, NULL, 0);
@@ -259,10 +247,9 @@ static void what_only_a_wait_ordered_is_lost_and_named(void **state)
 }
 
 /* The second dispatch may read what #s0 fills, and the host's write is over what it may read. */
-static void kernels_that_may_touch_bytes_are_not_certain(void **state)
+TEST_ON(kernels_that_may_touch_bytes_are_not_certain, struct fixture *f)
 {
     static const struct trace_entry_binding takes[1] = {{0, 0, 0, 1}};
-    struct fixture *f = *state;
     const struct trace_entry_point entry = {.name = builder_string(&f->b, "reads"),
                                             .group_size = {1, 1, 1}};
     const struct trace_binding other = {BUFFER, 32, 8}, same = {BUFFER, 0, 8};
@@ -286,9 +273,8 @@ static void kernels_that_may_touch_bytes_are_not_certain(void **state)
 }
 
 /* The host's write after the wait was behind the fill. */
-static void the_host_loses_its_order_too(void **state)
+TEST_ON(the_host_loses_its_order_too, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE_AT(1));
     builder_host_write(&f->b, BUFFER, 7, "12", 2);
@@ -302,9 +288,8 @@ static void the_host_loses_its_order_too(void **state)
 }
 
 /* A wait for idle is for all: #s0 and #s1 have none between them, and both are before the read. */
-static void waits_for_idle_order_all(void **state)
+TEST_ON(waits_for_idle_order_all, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, none);
     fill(f, 1, 0, none, none);
     builder_wait_idle(&f->b, INT64_MAX);
@@ -314,9 +299,8 @@ static void waits_for_idle_order_all(void **state)
 }
 
 /* #s0 waits for #s1, which is handed in after it: together with the read, all are ordered. */
-static void waits_may_come_before_their_signals(void **state)
+TEST_ON(waits_may_come_before_their_signals, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, OTHER_AT(1), DONE_AT(1));
     fill(f, 1, 1, none, OTHER_AT(1));
     host_wait(f, DONE_AT(1));
@@ -326,9 +310,8 @@ static void waits_may_come_before_their_signals(void **state)
 }
 
 /* One of two came, and which, the trace does not say. */
-static void a_wait_for_any_orders_neither(void **state)
+TEST_ON(a_wait_for_any_orders_neither, struct fixture *f)
 {
-    struct fixture *f = *state;
     const struct trace_semaphore_value values[2] = {DONE_AT(1), OTHER_AT(1)};
     fill(f, 0, 0, none, DONE_AT(1));
     fill(f, 1, 0, DONE_AT(1), OTHER_AT(1));
@@ -339,9 +322,8 @@ static void a_wait_for_any_orders_neither(void **state)
 }
 
 /* What the host signals comes after what it saw, and so does what waits for that. */
-static void a_signal_of_the_host_hands_on(void **state)
+TEST_ON(a_signal_of_the_host_hands_on, struct fixture *f)
 {
-    struct fixture *f = *state;
     fill(f, 0, 0, none, DONE_AT(1));
     fill(f, 1, 0, OTHER_AT(1), DONE_AT(2));
     host_wait(f, DONE_AT(1));
@@ -351,10 +333,9 @@ static void a_signal_of_the_host_hands_on(void **state)
 }
 
 /* More than is kept apart at once. */
-static void too_much_side_by_side_is_said(void **state)
+TEST_ON(too_much_side_by_side_is_said, struct fixture *f)
 {
     enum { COUNT = TRACE_ORDER_CHAINS + 1 };
-    struct fixture *f = *state;
     struct replay_order order;
     for (uint64_t n = 0; n < COUNT; n++)
         fill(f, n, 0, none, none);
@@ -367,24 +348,4 @@ static void too_much_side_by_side_is_said(void **state)
     replay_order_finish(&order);
 }
 
-int main(void)
-{
-#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, begin, end)
-    const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(what_becomes_one_submission_keeps_its_order),
-        WITH_FIXTURE(dropped_waits_that_queues_keep_lose_nothing),
-        WITH_FIXTURE(what_nothing_orders_may_leave_its_queue),
-        WITH_FIXTURE(who_was_apart_leaves_no_queue),
-        WITH_FIXTURE(merged_command_buffers_keep_their_order),
-        WITH_FIXTURE(dropped_barriers_leave_pairs_without_order),
-        WITH_FIXTURE(what_only_a_wait_ordered_is_lost_and_named),
-        WITH_FIXTURE(kernels_that_may_touch_bytes_are_not_certain),
-        WITH_FIXTURE(the_host_loses_its_order_too),
-        WITH_FIXTURE(waits_for_idle_order_all),
-        WITH_FIXTURE(waits_may_come_before_their_signals),
-        WITH_FIXTURE(a_wait_for_any_orders_neither),
-        WITH_FIXTURE(a_signal_of_the_host_hands_on),
-        WITH_FIXTURE(too_much_side_by_side_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_FIXTURE(begin, end);

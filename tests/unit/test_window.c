@@ -125,9 +125,8 @@ static void assert_submissions(unsigned n, uint64_t first, uint64_t last)
     captured_close(&captured);
 }
 
-static void a_range_of_submissions_is_captured(void **state)
+TEST(a_range_of_submissions_is_captured)
 {
-    (void)state;
     static const struct {
         const char *window;
         uint64_t first, last;
@@ -156,9 +155,8 @@ static void *submit_many(void *argument)
 
 /* One that was on its way when the window opened may be recorded too, and so may others where one
  * of the window's is slow to come. */
-static void no_thread_slips_by(void **state)
+TEST(no_thread_slips_by)
 {
-    (void)state;
     enum { THREADS = 4, FIRST = 60, LAST = 140 };
     bool found[THREADS * 50] = {false};
     struct captured captured;
@@ -183,9 +181,8 @@ static void no_thread_slips_by(void **state)
 }
 
 /* #s0 waits for what this thread does after #s1: the window opens with #s2. */
-static void a_window_waits_for_work_that_waits_for_the_program(void **state)
+TEST(a_window_waits_for_work_that_waits_for_the_program)
 {
-    (void)state;
     struct work work = open_window("HAL_DEVICE_PROFILING_WINDOW", "#s1..");
     struct hal_semaphore *host = fixture_semaphore(work.device, "host", 0);
     const struct hal_semaphore_value wait = {host, 1};
@@ -199,9 +196,8 @@ static void a_window_waits_for_work_that_waits_for_the_program(void **state)
     assert_submissions(0, 2, 2);
 }
 
-static void a_signal_switches_the_capture(void **state)
+TEST(a_signal_switches_the_capture)
 {
-    (void)state;
     struct work work = open_window("HAL_DEVICE_PROFILING_WINDOW", "signal");
     for (int i = 0; i < 9; i++) {
         if (i == 2 || i == 4 || i == 6)
@@ -222,9 +218,8 @@ static void keep_signal(int number)
     (void)number;
 }
 
-static void a_programs_own_handler_stays(void **state)
+TEST(a_programs_own_handler_stays)
 {
-    (void)state;
     struct hal_device *device;
     signal(SIGUSR1, keep_signal);
     setenv("HAL_DEVICE_PROFILING_WINDOW", "signal", 1);
@@ -232,9 +227,8 @@ static void a_programs_own_handler_stays(void **state)
     assert_true(signal(SIGUSR1, SIG_DFL) == keep_signal);
 }
 
-static void a_scope_is_captured_each_time(void **state)
+TEST(a_scope_is_captured_each_time)
 {
-    (void)state;
     struct captured captured;
     struct work work = open_window("HAL_DEVICE_PROFILING_SCOPE", "token 1");
     for (int i = 0; i < 6; i++) {
@@ -278,9 +272,8 @@ static void submit_group(struct work *work, const char *outer, const char *inner
 }
 
 /* Submissions with the group, also inside another one; each row of them is a capture. */
-static void debug_groups_are_captured(void **state)
+TEST(debug_groups_are_captured)
 {
-    (void)state;
     struct captured captured;
     struct work work = open_window("HAL_DEVICE_PROFILING_GROUP", "attention");
     submit(&work);
@@ -297,9 +290,8 @@ static void debug_groups_are_captured(void **state)
     captured_close(&captured);
 }
 
-static void wrong_windows_are_refused(void **state)
+TEST(wrong_windows_are_refused)
 {
-    (void)state;
     static const char *const wrong[] = {"s1..s2",    "#s1..#s0", "#s1.",
                                         "#s1..#s2x", "#s",       "signals",
                                         "#s-1",      "..",       "#s99999999999999999999"};
@@ -314,17 +306,5 @@ static void wrong_windows_are_refused(void **state)
     assert_fails(hal_device_open("cpu", &device), HAL_INVALID, "one window: '#s1'");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_range_of_submissions_is_captured, forget),
-        cmocka_unit_test_setup(no_thread_slips_by, forget),
-        cmocka_unit_test_setup(a_window_waits_for_work_that_waits_for_the_program, forget),
-        cmocka_unit_test_setup(a_signal_switches_the_capture, forget),
-        cmocka_unit_test_setup(a_programs_own_handler_stays, forget),
-        cmocka_unit_test_setup(a_scope_is_captured_each_time, forget),
-        cmocka_unit_test_setup(debug_groups_are_captured, forget),
-        cmocka_unit_test_setup(wrong_windows_are_refused, forget),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_FIXTURE(forget, NULL);
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

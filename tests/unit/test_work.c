@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/model/work.c, iterations.c, memory.c: what kernels did and what buffers held in traces
  * whose numbers were worked out by hand. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "viewer/describe/describe.h"
 #include "viewer/describe/iterations.h"
 #include "viewer/model/work.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { START_NS = 1000, BUFFER = 20 };
 
@@ -76,9 +68,8 @@ static void submit(struct trace_builder *b, uint64_t n, const uint64_t *commands
 }
 
 /* Times of dispatches say what those of a mixed submission cannot. */
-static void kernels_get_the_times_of_their_dispatches(void **state)
+TEST(kernels_get_the_times_of_their_dispatches)
 {
-    (void)state;
     struct trace_builder b;
     const struct trace_dispatch_time told[] = {
         {.dispatch = 0, .begin_ns = START_NS + 3000, .end_ns = START_NS + 3010},
@@ -115,9 +106,8 @@ static void kernels_get_the_times_of_their_dispatches(void **state)
     view_model_close(m);
 }
 
-static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
+TEST(kernels_get_the_time_of_what_is_theirs_alone)
 {
-    (void)state;
     struct trace_builder b;
     open_with_kernels(&b);
     builder_dispatch(&b, 1, 0, 4, 2, 1);
@@ -176,9 +166,8 @@ static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
     view_model_close(m);
 }
 
-static void kernels_without_names_are_told_apart(void **state)
+TEST(kernels_without_names_are_told_apart)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     builder_dispatch(&b, 7, 0, 1, 1, 1);
@@ -201,9 +190,8 @@ static void kernels_without_names_are_told_apart(void **state)
 
 /* Two submissions per iteration, 100 ns apart, an iteration every 1000 ns; the first takes 5000 and
  * the seventh 1600. Before them one that is never seen again. */
-static void iterations_are_found_without_names(void **state)
+TEST(iterations_are_found_without_names)
 {
-    (void)state;
     struct trace_builder b;
     struct view_work work;
     struct view_iterations its;
@@ -268,9 +256,8 @@ static void transient(void *user, struct trace_event *event, struct trace_segmen
     }
 }
 
-static void memory_rises_and_falls_with_buffers(void **state)
+TEST(memory_rises_and_falls_with_buffers)
 {
-    (void)state;
     struct trace_builder b;
     uint32_t operation = TRACE_OPERATION_ALLOCA;
     builder_open(&b, path, NULL);
@@ -311,9 +298,8 @@ static void memory_rises_and_falls_with_buffers(void **state)
 }
 
 /* A sawtooth over many blocks: every range's highest level is the largest index in it. */
-static void the_highest_level_of_any_range_is_found(void **state)
+TEST(the_highest_level_of_any_range_is_found)
 {
-    (void)state;
     struct trace_builder b;
     builder_open(&b, path, NULL);
     for (uint64_t i = 0; i < 300; i++) {
@@ -336,15 +322,4 @@ static void the_highest_level_of_any_range_is_found(void **state)
     view_model_close(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_get_the_times_of_their_dispatches),
-        cmocka_unit_test(kernels_get_the_time_of_what_is_theirs_alone),
-        cmocka_unit_test(kernels_without_names_are_told_apart),
-        cmocka_unit_test(iterations_are_found_without_names),
-        cmocka_unit_test(memory_rises_and_falls_with_buffers),
-        cmocka_unit_test(the_highest_level_of_any_range_is_found),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

@@ -4,17 +4,9 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"
+#include "tests/support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[] = "/tmp/haltrace-writer-XXXXXX";
 static char path[sizeof folder + 16];
@@ -143,9 +135,8 @@ static void add_contents(struct trace_writer *writer)
 
 /* ---- Tests -------------------------------------------------------------------------------- */
 
-static void every_kind_comes_back(void **state)
+TEST(every_kind_comes_back)
 {
-    (void)state;
     struct random_records tables = records_of(1, seed_of_run()), events = tables;
     random_tables(&tables);
     for (int round = 0; round < 40; round++) {
@@ -174,9 +165,8 @@ static void every_kind_comes_back(void **state)
     random_finish(&events);
 }
 
-static void tables_come_back(void **state)
+TEST(tables_come_back)
 {
-    (void)state;
     struct random_records tables = records_of(7, seed_of_run() + 1);
     random_tables(&tables);
     struct trace_writer *writer = open_writer();
@@ -224,9 +214,8 @@ static void tables_come_back(void **state)
     random_finish(&tables);
 }
 
-static void header_and_health_come_back(void **state)
+TEST(header_and_health_come_back)
 {
-    (void)state;
     const struct trace_health health = {.status = HAL_IO,
                                         .message = "disk full",
                                         .lost_records = 1,
@@ -287,9 +276,8 @@ static void header_and_health_come_back(void **state)
     trace_reader_close(reader);
 }
 
-static void threads_interleave_over_many_frames(void **state)
+TEST(threads_interleave_over_many_frames)
 {
-    (void)state;
     enum { THREADS = 3, ROUNDS = 400 };
     struct random_records threads[THREADS], tables = records_of(0, seed_of_run() + 2);
     random_tables(&tables);
@@ -320,9 +308,8 @@ static void threads_interleave_over_many_frames(void **state)
 
 /* One command buffer many times larger than a chunk, given record by record, other threads in
  * between, flushed in the middle. */
-static void large_command_buffers_come_in_pieces(void **state)
+TEST(large_command_buffers_come_in_pieces)
 {
-    (void)state;
     struct random_records big = records_of(1, seed_of_run() + 3), other = records_of(2, 9);
     random_tables(&big);
     const size_t tables_end = big.bytes;
@@ -384,9 +371,8 @@ static enum hal_status visit(void *user, const struct trace_event *event,
     return ++visits->events == visits->stop_after ? HAL_TIMEOUT : HAL_OK;
 }
 
-static void each_visits_in_order_and_stops(void **state)
+TEST(each_visits_in_order_and_stops)
 {
-    (void)state;
     struct random_records events = records_of(1, seed_of_run() + 4), tables = events;
     random_tables(&tables);
     for (int i = 0; i < 300; i++)
@@ -408,9 +394,8 @@ static void each_visits_in_order_and_stops(void **state)
     random_finish(&events);
 }
 
-static void tickets_survive(void **state)
+TEST(tickets_survive)
 {
-    (void)state;
     static const uint64_t tickets[] = {0, 5, 5, 5, 0, 6, 3, 0, 0, UINT64_MAX / 4, 1, 2};
     enum { COUNT = sizeof tickets / sizeof tickets[0] };
     struct trace_wait_idle waits[COUNT];
@@ -433,9 +418,8 @@ static void tickets_survive(void **state)
     trace_reader_close(reader);
 }
 
-static void flushed_events_are_there_before_the_end(void **state)
+TEST(flushed_events_are_there_before_the_end)
 {
-    (void)state;
     struct random_records events = records_of(1, 5), tables = events;
     random_tables(&tables);
     random_event(&events, TRACE_SUBMIT, 0);
@@ -454,9 +438,8 @@ static void flushed_events_are_there_before_the_end(void **state)
 }
 
 /* Each of these would read back as something else if it were taken. */
-static void bad_records_are_refused_and_leave_no_trace(void **state)
+TEST(bad_records_are_refused_and_leave_no_trace)
 {
-    (void)state;
     struct {
         struct trace_semaphore_wait head;
         struct trace_semaphore_value values[2];
@@ -510,9 +493,8 @@ static void bad_records_are_refused_and_leave_no_trace(void **state)
     trace_reader_close(reader);
 }
 
-static void names_are_those_of_the_schema(void **state)
+TEST(names_are_those_of_the_schema)
 {
-    (void)state;
     assert_string_equal(trace_event_name(TRACE_SUBMIT), "submit");
     assert_string_equal(trace_event_name(TRACE_SEMAPHORE_WAIT), "semaphore_wait");
     assert_string_equal(trace_event_name(TRACE_STRING), "string");
@@ -523,19 +505,4 @@ static void names_are_those_of_the_schema(void **state)
     assert_string_equal(trace_segment_name(60), "unknown segment");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_comes_back),
-        cmocka_unit_test(tables_come_back),
-        cmocka_unit_test(header_and_health_come_back),
-        cmocka_unit_test(threads_interleave_over_many_frames),
-        cmocka_unit_test(large_command_buffers_come_in_pieces),
-        cmocka_unit_test(each_visits_in_order_and_stops),
-        cmocka_unit_test(tickets_survive),
-        cmocka_unit_test(flushed_events_are_there_before_the_end),
-        cmocka_unit_test(bad_records_are_refused_and_leave_no_trace),
-        cmocka_unit_test(names_are_those_of_the_schema),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+TEST_SUITE_FIXTURE(make_folder, remove_folder);

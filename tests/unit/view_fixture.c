@@ -2,17 +2,10 @@
 /* For tests of the view. */
 #include "tests/unit/view_fixture.h"
 
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 char path[64], other_path[64];
 struct view_model *model;

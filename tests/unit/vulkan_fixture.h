@@ -6,15 +6,11 @@
 
 #include "hal/hal.h"
 #include "tests/support/folder.h"
+#include "tests/support/test.h"
 #include "tests/support/vulkan_shim.h"
 #include "tests/unit/spirv/vulkan.comp.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { N_WORDS = 256, N_BYTES = 4 * N_WORDS, PATIENCE_S = 60 };
 #define PATIENCE_NS ((int64_t)PATIENCE_S * 1000000000)

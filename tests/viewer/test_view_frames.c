@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole frames of made-up traces against golden/NAME.txt. GENERATE=1 writes those anew: look at
  * the difference before committing it. */
+#include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/report/report.h"
 #include "viewer/ui/view.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct frame {
     const char *name;
@@ -151,9 +143,8 @@ static void frame_is_golden(void **state)
     view_model_close(model);
 }
 
-static void reports_are_golden(void **state)
+TEST(reports_are_golden)
 {
-    (void)state;
     struct view_model *model = open_trace(DECODE_SYNC_LAYER, true);
     for (unsigned i = 0; i < 2 * VIEW_REPORT_COUNT; i++) {
         const enum view_report report = (enum view_report)(i / 2);
@@ -193,9 +184,8 @@ static void squeeze(char *text)
 }
 
 /* The same words, whatever the terminal; rows that it has room for, but for commands. */
-static void sentences_are_broken_for_a_terminal(void **state)
+TEST(sentences_are_broken_for_a_terminal)
 {
-    (void)state;
     struct view_model *model = open_trace(DECODE_SYNC_OP, true);
     char *whole = report_for(model, VIEW_REPORT_FINDINGS, 0);
     squeeze(whole);
@@ -217,15 +207,14 @@ static void sentences_are_broken_for_a_terminal(void **state)
     view_model_close(model);
 }
 
+TEST_SUITE_FIXTURE(make_folder, remove_folder);
+
 int main(void)
 {
-    enum { FRAMES = sizeof frames / sizeof *frames };
-    struct CMUnitTest tests[FRAMES + 2];
-    for (size_t i = 0; i < FRAMES; i++)
-        tests[i] = (struct CMUnitTest){.name = frames[i].name,
-                                       .test_func = frame_is_golden,
-                                       .initial_state = (void *)(uintptr_t)&frames[i]};
-    tests[FRAMES] = (struct CMUnitTest)cmocka_unit_test(reports_are_golden);
-    tests[FRAMES + 1] = (struct CMUnitTest)cmocka_unit_test(sentences_are_broken_for_a_terminal);
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        test_add(&(struct CMUnitTest){.name = frames[i].name,
+                                      .test_func = frame_is_golden,
+                                      .initial_state = (void *)(uintptr_t)&frames[i]},
+                 __FILE__, __LINE__);
+    return test_run();
 }

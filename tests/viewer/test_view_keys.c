@@ -2,6 +2,7 @@
 /* Random keys, clicks and sizes on an ordinary trace and on a hostile one. Whatever happens: no
  * control character reaches the screen, and cursor and window stay inside the trace.
  * HAL_TEST_SEED=n repeats a run, ROUNDS=n makes it longer. */
+#include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/report/report.h"
@@ -9,17 +10,8 @@
 #include "viewer/ui/view.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static uint32_t random_state;
 static char folder[] = "/tmp/test_view_keys.XXXXXX";
@@ -249,9 +241,8 @@ static void play(struct view_model *model)
     view_destroy(view);
 }
 
-static void an_ordinary_trace_survives_random_keys(void **state)
+TEST(an_ordinary_trace_survives_random_keys)
 {
-    (void)state;
     const struct decode_options options = {
         .tokens = 6, .layers = 2, .sync = DECODE_SYNC_OP, .seed = random_below(1000)};
     struct view_model *model = NULL;
@@ -262,9 +253,8 @@ static void an_ordinary_trace_survives_random_keys(void **state)
     view_model_close(model);
 }
 
-static void hostile_traces_survive_random_keys(void **state)
+TEST(hostile_traces_survive_random_keys)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct view_model *model = open_hostile();
         play(model);
@@ -278,9 +268,8 @@ static void assert_clean(const char *text)
         assert_true((unsigned char)*text >= 0x20 || *text == '\n');
 }
 
-static void reports_of_hostile_traces_are_clean(void **state)
+TEST(reports_of_hostile_traces_are_clean)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         struct view_model *model = open_hostile();
         for (unsigned report = 0; report < VIEW_REPORT_COUNT; report++) {
@@ -300,12 +289,4 @@ static void reports_of_hostile_traces_are_clean(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ordinary_trace_survives_random_keys),
-        cmocka_unit_test(hostile_traces_survive_random_keys),
-        cmocka_unit_test(reports_of_hostile_traces_are_clean),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_SUITE_FIXTURE(setup, teardown);

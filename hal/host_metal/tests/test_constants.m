@@ -2,9 +2,8 @@
 /* Function constants: values, which kernels have which, and what needs one. */
 #import "hal/host_metal/tests/work.h"
 
-static void test_function_constants(void **state)
+TEST(test_function_constants)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> target = work_buffer(&work, 64, 1, 1);
@@ -79,9 +78,8 @@ static MTLFunctionConstant *constant_of(id<MTLLibrary> library, const char *kern
     return [function.functionConstantsDictionary objectForKey:name];
 }
 
-static void test_constants_are_required(void **state)
+TEST(test_constants_are_required)
 {
-    (void)state;
     static NSString *const names[] = {@"direct", @"called", @"behind", @"asked", @"nobodys"};
     static const struct {
         const char *kernel;
@@ -133,9 +131,8 @@ static id<MTLComputePipelineState> try_kernel(const struct work *work, id<MTLLib
 
 /* Metal specializes with what may be left out, refuses without what may not, and makes no pipeline
  * of what was not specialized. */
-static void test_required_constants_have_values(void **state)
+TEST(test_required_constants_have_values)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     NSError *error = nil;
@@ -170,10 +167,3 @@ static void test_required_constants_have_values(void **state)
     [library release];
     work_end(&work);
 }
-
-const struct CMUnitTest constant_tests[] = {
-    cmocka_unit_test(test_function_constants),
-    cmocka_unit_test(test_constants_are_required),
-    cmocka_unit_test(test_required_constants_have_values),
-    {.name = NULL},
-};

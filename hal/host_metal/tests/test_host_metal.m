@@ -106,22 +106,4 @@ static int end(void **state)
     return 0;
 }
 
-extern const struct CMUnitTest runtime_tests[], work_tests[], constant_tests[], order_tests[];
-
-static int run(const char *name, const struct CMUnitTest *tests)
-{
-    struct CMUnitTest list[64];
-    size_t count = 0;
-    for (; tests[count].name; count++) {
-        list[count] = tests[count];
-        list[count].setup_func = begin;
-        list[count].teardown_func = end;
-    }
-    return _cmocka_run_group_tests(name, list, count, NULL, NULL);
-}
-
-int main(void)
-{
-    return run("runtime", runtime_tests) + run("work", work_tests) +
-           run("constants", constant_tests) + run("order", order_tests);
-}
+TEST_FIXTURE(begin, end);

@@ -35,9 +35,8 @@ static void check_more_holders(const NSUInteger before[MAX_DEVICES], NSUInteger 
 }
 
 /* All devices of Metal's are held while one is open, also those that nobody opened. */
-static void all_devices_are_held(void **state)
+TEST(all_devices_are_held)
 {
-    (void)state;
     NSUInteger before[MAX_DEVICES] = {0};
     const NSUInteger count = count_holders(before);
     assert_true(count >= 3 && count <= MAX_DEVICES);
@@ -121,9 +120,8 @@ static void run_chain(size_t owner, bool backwards)
     close_two(&two);
 }
 
-static void devices_wait_for_each_other(void **state)
+TEST(devices_wait_for_each_other)
 {
-    (void)state;
     for (size_t owner = 0; owner < 2; owner++) {
         run_chain(owner, false);
         run_chain(owner, true);
@@ -157,9 +155,8 @@ static struct hal_executable *make_hold(struct hal_device *device)
 }
 
 /* What the other device has promised is on its way for as long as this test wants. */
-static void running_work_of_the_other_is_waited_for(void **state)
+TEST(running_work_of_the_other_is_waited_for)
 {
-    (void)state;
     static _Alignas(4096) uint32_t memory[WORDS];
     struct two two;
     open_two(&two, memory, sizeof memory);
@@ -202,9 +199,8 @@ static void running_work_of_the_other_is_waited_for(void **state)
 /* ---- In parallel ---------------------------------------------------------------------------- */
 
 /* Metal waits with each pipeline until a second one is being made (HOST_METAL=pipelines-meet). */
-static void pipelines_are_made_in_parallel(void **state)
+TEST(pipelines_are_made_in_parallel)
 {
-    (void)state;
     enum { KERNELS = 7 };
     char source[KERNELS * 64] = "", names[KERNELS][8];
     struct hal_entry_point entries[KERNELS];
@@ -230,15 +226,4 @@ static void pipelines_are_made_in_parallel(void **state)
         print_message("one processor: nothing is made in parallel\n");
     }
     hal_device_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_devices_are_held),
-        cmocka_unit_test(devices_wait_for_each_other),
-        cmocka_unit_test(running_work_of_the_other_is_waited_for),
-        cmocka_unit_test(pipelines_are_made_in_parallel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

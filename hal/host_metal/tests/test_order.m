@@ -15,9 +15,8 @@ static void fill(id<MTLCommandBuffer> commands, id<MTLBuffer> buffer, uint8_t va
     [blit endEncoding];
 }
 
-static void test_queue_order_is_that_of_enqueue(void **state)
+TEST(test_queue_order_is_that_of_enqueue)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> buffer = work_buffer(&work, WORDS, 0, 0);
@@ -37,9 +36,8 @@ static void test_queue_order_is_that_of_enqueue(void **state)
     work_end(&work);
 }
 
-static void test_handlers_run_before_the_wait_ends(void **state)
+TEST(test_handlers_run_before_the_wait_ends)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     for (int round = 0; round < 20; round++) {
@@ -60,9 +58,8 @@ static void test_handlers_run_before_the_wait_ends(void **state)
     work_end(&work);
 }
 
-static void test_events_between_queues(void **state)
+TEST(test_events_between_queues)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLCommandQueue> other = [work.device newCommandQueue];
@@ -87,9 +84,8 @@ static void test_events_between_queues(void **state)
     work_end(&work);
 }
 
-static void test_shared_events(void **state)
+TEST(test_shared_events)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLSharedEvent> event = [work.device newSharedEvent];
@@ -154,9 +150,8 @@ static void add_or_double(id<MTLComputeCommandEncoder> compute, const struct wor
     [pipeline release];
 }
 
-static void test_barriers_in_a_concurrent_encoder(void **state)
+TEST(test_barriers_in_a_concurrent_encoder)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> buffer = untracked(&work), unrelated = untracked(&work);
@@ -180,9 +175,8 @@ static void test_barriers_in_a_concurrent_encoder(void **state)
     work_end(&work);
 }
 
-static void test_fences_between_encoders(void **state)
+TEST(test_fences_between_encoders)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> buffer = untracked(&work);
@@ -203,9 +197,8 @@ static void test_fences_between_encoders(void **state)
 }
 
 /* The same, each in a command buffer of its own; all are committed before the first may begin. */
-static void test_fences_between_command_buffers(void **state)
+TEST(test_fences_between_command_buffers)
 {
-    (void)state;
     enum { BUFFERS = 20 };
     struct work work;
     work_begin(&work);
@@ -236,9 +229,8 @@ static void test_fences_between_command_buffers(void **state)
 }
 
 /* Metal has 32 of them, whoever made them. */
-static void test_sample_buffers_run_out(void **state)
+TEST(test_sample_buffers_run_out)
 {
-    (void)state;
     enum { LIMIT = 32 };
     struct work work;
     work_begin(&work);
@@ -265,9 +257,8 @@ static void test_sample_buffers_run_out(void **state)
     work_end(&work);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     assert_true([work.device supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary]);
@@ -343,9 +334,8 @@ static void expect_capture_error(MTLCaptureDescriptor *descriptor, MTLCaptureErr
     assert_true([error.domain isEqualToString:MTLCaptureErrorDomain]);
 }
 
-static void test_captures(void **state)
+TEST(test_captures)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     char folder[] = "/tmp/host_metal_XXXXXX";
@@ -405,9 +395,8 @@ static void *use_device(void *context)
     return NULL;
 }
 
-static void test_many_threads(void **state)
+TEST(test_many_threads)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     pthread_t threads[THREADS];
@@ -422,18 +411,3 @@ static void test_many_threads(void **state)
     }
     work_end(&work);
 }
-
-const struct CMUnitTest order_tests[] = {
-    cmocka_unit_test(test_queue_order_is_that_of_enqueue),
-    cmocka_unit_test(test_handlers_run_before_the_wait_ends),
-    cmocka_unit_test(test_events_between_queues),
-    cmocka_unit_test(test_shared_events),
-    cmocka_unit_test(test_barriers_in_a_concurrent_encoder),
-    cmocka_unit_test(test_fences_between_encoders),
-    cmocka_unit_test(test_fences_between_command_buffers),
-    cmocka_unit_test(test_sample_buffers_run_out),
-    cmocka_unit_test(test_times),
-    cmocka_unit_test(test_captures),
-    cmocka_unit_test(test_many_threads),
-    {.name = NULL},
-};

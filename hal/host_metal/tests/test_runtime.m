@@ -6,9 +6,8 @@
 #include <pthread.h>
 #include <time.h>
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-    (void)state;
     NSString *const text =
         [NSString stringWithFormat:@"%@ %d %5.2f %lu %.*s%% %llx %c %@", @"a", -3, 2.5, 7ul, 2,
                                    "bcd", 0xffffffffffull, 'x', nil];
@@ -25,9 +24,8 @@ static void test_strings(void **state)
     free(large);
 }
 
-static void test_collections(void **state)
+TEST(test_collections)
 {
-    (void)state;
     NSMutableArray *const array = [NSMutableArray array];
     for (int i = 0; i < 100; i++)
         [array addObject:[NSNumber numberWithInt:i]];
@@ -48,9 +46,8 @@ static void test_collections(void **state)
     assert_null([dictionary objectForKey:[NSNumber numberWithInt:1]]);
 }
 
-static void test_blocks_retain_what_they_capture(void **state)
+TEST(test_blocks_retain_what_they_capture)
 {
-    (void)state;
     NSMutableArray *array = [[NSMutableArray alloc] init];
     __block int changed = 0;
     void (^const block)(void) = [^{
@@ -69,9 +66,8 @@ static void test_blocks_retain_what_they_capture(void **state)
     [array release];
 }
 
-static void test_queue_runs_in_order(void **state)
+TEST(test_queue_runs_in_order)
 {
-    (void)state;
     const dispatch_queue_t queue = dispatch_queue_create("test", DISPATCH_QUEUE_SERIAL);
     __block int next = 0, wrong = 0;
     for (int i = 0; i < 2000; i++)
@@ -110,9 +106,8 @@ __attribute__((noinline)) static void expect_untouched_frame(dispatch_queue_t qu
         assert_int_equal(room[i], 0xff);
 }
 
-static void test_queue_leaves_the_callers_frame_alone(void **state)
+TEST(test_queue_leaves_the_callers_frame_alone)
 {
-    (void)state;
     const dispatch_queue_t queue = dispatch_queue_create("test", DISPATCH_QUEUE_SERIAL);
     for (int i = 0; i < 10000; i++) {
         call_nothing(queue);
@@ -121,9 +116,8 @@ static void test_queue_leaves_the_callers_frame_alone(void **state)
     dispatch_release(queue);
 }
 
-static void test_semaphore_times_out(void **state)
+TEST(test_semaphore_times_out)
 {
-    (void)state;
     const dispatch_semaphore_t semaphore = dispatch_semaphore_create(1);
     assert_int_equal(dispatch_semaphore_wait(semaphore, DISPATCH_TIME_NOW), 0);
     const dispatch_time_t soon = dispatch_time(DISPATCH_TIME_NOW, 2000000);
@@ -135,9 +129,8 @@ static void test_semaphore_times_out(void **state)
     assert_int_equal(dispatch_time(DISPATCH_TIME_FOREVER, 5), DISPATCH_TIME_FOREVER);
 }
 
-static void test_data_gives_its_memory_back(void **state)
+TEST(test_data_gives_its_memory_back)
 {
-    (void)state;
     __block int freed = 0;
     static const char bytes[] = "abc";
     dispatch_data_t data = dispatch_data_create(bytes, 3, nil, ^{
@@ -186,9 +179,8 @@ static void expect_complete(id object)
     assert_true(checked > 20); /* NSObject alone has fewer */
 }
 
-static void test_protocols_are_complete(void **state)
+TEST(test_protocols_are_complete)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     expect_complete(work.device);
@@ -228,15 +220,3 @@ static void test_protocols_are_complete(void **state)
     [function release];
     work_end(&work);
 }
-
-const struct CMUnitTest runtime_tests[] = {
-    cmocka_unit_test(test_strings),
-    cmocka_unit_test(test_collections),
-    cmocka_unit_test(test_blocks_retain_what_they_capture),
-    cmocka_unit_test(test_queue_runs_in_order),
-    cmocka_unit_test(test_queue_leaves_the_callers_frame_alone),
-    cmocka_unit_test(test_semaphore_times_out),
-    cmocka_unit_test(test_data_gives_its_memory_back),
-    cmocka_unit_test(test_protocols_are_complete),
-    {.name = NULL},
-};

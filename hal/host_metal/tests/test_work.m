@@ -6,9 +6,8 @@
 
 enum { WORDS = 1024 };
 
-static void test_blits(void **state)
+TEST(test_blits)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> a = work_buffer(&work, WORDS, 0, 0), b = work_buffer(&work, WORDS, 7, 1);
@@ -34,9 +33,8 @@ static void test_blits(void **state)
     work_end(&work);
 }
 
-static void test_dispatch(void **state)
+TEST(test_dispatch)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> target = work_buffer(&work, WORDS, 5, 3);
@@ -67,9 +65,8 @@ static void test_dispatch(void **state)
     work_end(&work);
 }
 
-static void test_indirect_dispatch_and_threadgroup_memory(void **state)
+TEST(test_indirect_dispatch_and_threadgroup_memory)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> source = work_buffer(&work, WORDS, 1, 1),
@@ -117,9 +114,8 @@ static void run_through(const struct work *work, id<MTLBuffer> arguments, id<MTL
     [pipeline release];
 }
 
-static void test_argument_buffers(void **state)
+TEST(test_argument_buffers)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLBuffer> source = work_buffer(&work, WORDS, 100, 2),
@@ -165,9 +161,8 @@ static void test_argument_buffers(void **state)
     work_end(&work);
 }
 
-static void test_libraries(void **state)
+TEST(test_libraries)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     assert_int_equal(work.library.functionNames.count, 5);
@@ -222,9 +217,8 @@ static void test_libraries(void **state)
     work_end(&work);
 }
 
-static void test_reflection(void **state)
+TEST(test_reflection)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const id<MTLFunction> function = [work.library newFunctionWithName:@"sum"];
@@ -250,9 +244,8 @@ static void test_reflection(void **state)
     work_end(&work);
 }
 
-static void test_heaps(void **state)
+TEST(test_heaps)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     MTLHeapDescriptor *const descriptor = [[MTLHeapDescriptor alloc] init];
@@ -303,9 +296,8 @@ static void test_heaps(void **state)
     work_end(&work);
 }
 
-static void test_memory_of_the_application(void **state)
+TEST(test_memory_of_the_application)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     void *const bytes =
@@ -331,9 +323,8 @@ static void test_memory_of_the_application(void **state)
     work_end(&work);
 }
 
-static void test_managed_memory(void **state)
+TEST(test_managed_memory)
 {
-    (void)state;
     struct work work;
     work_begin(&work);
     const uint32_t before[4] = {1, 2, 3, 4};
@@ -362,9 +353,8 @@ static void test_managed_memory(void **state)
     work_end(&work);
 }
 
-static void test_device(void **state)
+TEST(test_device)
 {
-    (void)state;
     const NSArray *const all = MTLCopyAllDevices();
     assert_int_equal(all.count, work_mode("devices=2") ? 2 : 1);
     const id<MTLDevice> device = [all objectAtIndex:0];
@@ -373,17 +363,3 @@ static void test_device(void **state)
     assert_true(work_is_nothing([device newBufferWithLength:device.maxBufferLength + 1 options:0]));
     [all release];
 }
-
-const struct CMUnitTest work_tests[] = {
-    cmocka_unit_test(test_blits),
-    cmocka_unit_test(test_dispatch),
-    cmocka_unit_test(test_indirect_dispatch_and_threadgroup_memory),
-    cmocka_unit_test(test_argument_buffers),
-    cmocka_unit_test(test_libraries),
-    cmocka_unit_test(test_reflection),
-    cmocka_unit_test(test_heaps),
-    cmocka_unit_test(test_memory_of_the_application),
-    cmocka_unit_test(test_managed_memory),
-    cmocka_unit_test(test_device),
-    {.name = NULL},
-};

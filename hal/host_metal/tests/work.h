@@ -3,13 +3,9 @@
 #ifndef HOST_METAL_TESTS_WORK_H
 #define HOST_METAL_TESTS_WORK_H
 
-#import <Metal/Metal.h>
+#include "tests/support/test.h"
 
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-/* clang-format on */
+#import <Metal/Metal.h>
 
 struct work {
     id<MTLDevice> device;
