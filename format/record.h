@@ -648,7 +648,9 @@ struct trace_dispatch {
     uint32_t workgroup_count[3];
 };
 
-/* Three uint32_t counts in a buffer. */
+enum { TRACE_COUNTS_BYTES = 3 * sizeof(uint32_t) };
+
+/* TRACE_COUNTS_BYTES of a buffer hold the counts. */
 struct trace_dispatch_indirect {
     struct trace_segment head;
     uint64_t executable;
@@ -656,6 +658,23 @@ struct trace_dispatch_indirect {
     uint32_t entry;
     uint32_t reserved;
 };
+
+/* Which kernel a command dispatches. */
+struct trace_dispatched {
+    uint64_t executable;
+    uint32_t entry;
+};
+
+/* For a command of which trace_is_dispatch is true. */
+static inline struct trace_dispatched trace_dispatched(const struct trace_segment *segment)
+{
+    const void *typed = segment;
+    const struct trace_dispatch *direct = typed;
+    const struct trace_dispatch_indirect *indirect = typed;
+    return segment->kind == TRACE_DISPATCH
+               ? (struct trace_dispatched){direct->executable, direct->entry}
+               : (struct trace_dispatched){indirect->executable, indirect->entry};
+}
 
 struct trace_debug {
     struct trace_segment head; /* DEBUG_BEGIN; an end is a bare head */

@@ -8,7 +8,6 @@
 
 /* What an earlier access was: the index of its number in a piece. */
 enum { SLOT_WRITES = 1, SLOT_MAYBE = 2, SLOT_DISPATCH = 4, SLOT_UNDECLARED = 8, SLOT_COUNT = 16 };
-enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage: commands have no other */
 
 struct piece {
     struct trace_piece range;
@@ -236,7 +235,7 @@ static void coarsen(struct trace_hazard_buffer *buffer)
 
 static uint32_t slot_stage(int slot)
 {
-    return slot & SLOT_DISPATCH ? stage_dispatch : stage_transfer;
+    return slot & SLOT_DISPATCH ? TRACE_STAGE_DISPATCH : TRACE_STAGE_TRANSFER;
 }
 
 static void meet(const struct meeting *m, const struct piece *piece, uint64_t begin, uint64_t end)
@@ -266,7 +265,7 @@ static void meet(const struct meeting *m, const struct piece *piece, uint64_t be
 
 static void remember(struct piece *piece, const struct trace_access *access, bool coarse)
 {
-    const int stage = access->stage == stage_dispatch ? SLOT_DISPATCH : 0;
+    const int stage = access->stage == TRACE_STAGE_DISPATCH ? SLOT_DISPATCH : 0;
     const int kind = stage | (trace_access_writes(access->mode) ? SLOT_WRITES : 0);
     const uint32_t now = access->command + 1;
     if (access->mode > TRACE_ACCESS_READ_WRITE) {

@@ -29,6 +29,7 @@
 #ifndef FORMAT_ANALYSIS_HAZARDS_H
 #define FORMAT_ANALYSIS_HAZARDS_H
 
+#include "format/analysis/access.h"
 #include "hal/base/idmap.h"
 #include "hal/base/status.h"
 
@@ -40,30 +41,6 @@ enum {
 };
 
 #define TRACE_NO_COMMAND UINT32_MAX
-
-enum trace_access_mode {
-    TRACE_ACCESS_NONE = 0, /* no access: nobody tells of it */
-    TRACE_ACCESS_READ = 1,
-    TRACE_ACCESS_WRITE = 2,
-    TRACE_ACCESS_READ_WRITE = 3,
-    TRACE_ACCESS_UNKNOWN = 4,    /* reads, writes, both or neither */
-    TRACE_ACCESS_MAY_READ = 8,   /* does not write */
-    TRACE_ACCESS_MAY_WRITE = 16, /* declared to write; may read, too */
-};
-
-/* Whether it writes, or may. */
-static inline bool trace_access_writes(enum trace_access_mode mode)
-{
-    return mode & (TRACE_ACCESS_WRITE | TRACE_ACCESS_UNKNOWN | TRACE_ACCESS_MAY_WRITE);
-}
-
-/* Bytes [begin, end) of a buffer, touched by a command. `stage` is one bit of enum hal_stage. */
-struct trace_access {
-    uint32_t command; /* the caller's number; rises */
-    uint32_t stage;
-    enum trace_access_mode mode;
-    uint64_t buffer, begin, end;
-};
 
 struct trace_ordered_range {
     uint64_t buffer, begin, end;

@@ -32,17 +32,12 @@ struct sealing {
 static const struct trace_race_kernel *kernel_of(const struct trace_races *races,
                                                  const struct trace_segment *segment)
 {
-    const void *typed = segment;
-    const struct trace_dispatch *direct = typed;
-    const struct trace_dispatch_indirect *indirect = typed;
-    const bool is_direct = segment->kind == TRACE_DISPATCH;
-    const uint32_t entry = is_direct ? direct->entry : indirect->entry;
+    const struct trace_dispatched run = trace_dispatched(segment);
     uint32_t index;
-    if (!hal_idmap_find(&races->kernel_ids, is_direct ? direct->executable : indirect->executable,
-                        &index) ||
-        entry >= races->kernels[index].count)
+    if (!hal_idmap_find(&races->kernel_ids, run.executable, &index) ||
+        run.entry >= races->kernels[index].count)
         return NULL;
-    return &races->kernels[index].list[entry];
+    return &races->kernels[index].list[run.entry];
 }
 
 static struct trace_race_side side_of(struct sealing *s, uint32_t command)

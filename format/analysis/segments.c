@@ -6,22 +6,15 @@
 
 #include <string.h>
 
-enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage */
-enum { set_limit = 4 };                          /* HAL_MAX_SETS */
-
 /* The last signal of an event; no stages: it was reset since. */
 struct signal {
     uint32_t command, stages;
 };
 
 struct walk {
-    struct trace_hazards *hazards; /* NULL: nobody wants to know orderings */
-    trace_access_visit *visit;
-    void *visit_user;
-    trace_binding_mode *mode;
-    void *user;
-    uint32_t command;
-    const struct trace_push_descriptor_set *sets[set_limit]; /* NULL: nothing pushed */
+    struct trace_hazards *hazards; /* NULL: accesses alone, no orderings */
+    struct trace_access_sink sink;
+    struct trace_bound_kernel kernel; /* what the pushes so far bound */
     struct hal_idmap events;
     struct signal *signals; /* by the map's index */
     size_t signal_count, signal_capacity;
@@ -33,25 +26,12 @@ static uint64_t end_of(uint64_t offset, uint64_t size)
     return hal_add_u64(offset, size, &end) ? end : UINT64_MAX;
 }
 
-static void touch(const struct walk *walk, uint32_t stage, enum trace_access_mode mode,
-                  uint64_t buffer, uint64_t offset, uint64_t size)
-{
-    walk->visit(walk->visit_user, &(struct trace_access){.command = walk->command,
-                                                         .stage = stage,
-                                                         .mode = mode,
-                                                         .buffer = buffer,
-                                                         .begin = offset,
-                                                         .end = end_of(offset, size)});
-}
-
 /* Tells of the ordering with these ranges. */
 static void order(const struct walk *walk, const struct trace_ordering *ordering,
                   const struct trace_buffer_barrier *buffers, uint32_t buffer_count)
 {
     struct trace_ordered_range few[16], *ranges = few;
     struct trace_ordering whole = *ordering;
-    if (!walk->hazards)
-        return;
     if (buffer_count > sizeof few / sizeof *few)
         ranges = hal_alloc(buffer_count, sizeof *ranges);
     if (!ranges) {
@@ -70,8 +50,8 @@ static void order(const struct walk *walk, const struct trace_ordering *ordering
 
 static void barrier(const struct walk *walk, const struct trace_barrier *segment)
 {
-    const struct trace_ordering ordering = {.command = walk->command,
-                                            .source = walk->command,
+    const struct trace_ordering ordering = {.command = walk->sink.command,
+                                            .source = walk->sink.command,
                                             .source_stages = segment->source_stages,
                                             .target_stages = segment->target_stages};
     order(walk, &ordering, segment->buffers, segment->buffer_count);
@@ -91,8 +71,7 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
         hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index);
     walk->signals = signals;
     if (!good) {
-        if (walk->hazards)
-            walk->hazards->failed = true;
+        walk->hazards->failed = true;
         return NULL;
     }
     struct signal *const known = &walk->signals[walk->signal_count++];
@@ -105,7 +84,7 @@ static void note_signal(struct walk *walk, const struct trace_event_command *seg
 {
     struct signal *known = signal_of(walk, segment->event);
     if (known)
-        *known = (struct signal){.command = walk->command, .stages = segment->source_stages};
+        *known = (struct signal){.command = walk->sink.command, .stages = segment->source_stages};
 }
 
 static void wait_for_events(struct walk *walk, const struct trace_events_wait *segment)
@@ -114,7 +93,7 @@ static void wait_for_events(struct walk *walk, const struct trace_events_wait *s
         const struct signal *known = signal_of(walk, trace_waited_events(segment)[i]);
         if (!known || !known->stages)
             continue;
-        const struct trace_ordering ordering = {.command = walk->command,
+        const struct trace_ordering ordering = {.command = walk->sink.command,
                                                 .source = known->command,
                                                 .source_stages = known->stages,
                                                 .target_stages = segment->target_stages};
@@ -122,84 +101,46 @@ static void wait_for_events(struct walk *walk, const struct trace_events_wait *s
     }
 }
 
-/* A kernel may touch whatever is bound. */
-static void run_kernel(const struct walk *walk, uint64_t executable, uint32_t entry)
+/* ---- Commands ----------------------------------------------------------------------------- */
+
+static void push(struct walk *walk, const struct trace_push_descriptor_set *segment)
 {
-    for (uint32_t set = 0; set < set_limit; set++) {
-        const struct trace_push_descriptor_set *push = walk->sets[set];
-        for (uint32_t i = 0; push && i < push->binding_count; i++) {
-            const struct trace_binding *binding = &push->bindings[i];
-            if (!binding->buffer)
-                continue;
-            const enum trace_access_mode mode =
-                walk->mode ? walk->mode(walk->user, executable, entry, set, i)
-                           : TRACE_ACCESS_UNKNOWN;
-            if (mode == TRACE_ACCESS_NONE)
-                continue;
-            touch(walk, stage_dispatch, mode, binding->buffer, binding->offset, binding->size);
-        }
-    }
+    if (segment->set >= TRACE_MAX_SETS)
+        return;
+    walk->kernel.bindings[segment->set] = segment->bindings;
+    walk->kernel.counts[segment->set] = segment->binding_count;
 }
 
-static void dispatch(const struct walk *walk, const struct trace_dispatch *segment)
+static void run_kernel(struct walk *walk, const struct trace_segment *segment)
 {
-    if (segment->workgroup_count[0] && segment->workgroup_count[1] && segment->workgroup_count[2])
-        run_kernel(walk, segment->executable, segment->entry);
-}
-
-static void dispatch_indirect(const struct walk *walk,
-                              const struct trace_dispatch_indirect *segment)
-{
-    const uint64_t counts_bytes = 3 * sizeof(uint32_t);
-    touch(walk, stage_dispatch, TRACE_ACCESS_READ, segment->counts, segment->offset, counts_bytes);
-    run_kernel(walk, segment->executable, segment->entry);
+    const struct trace_dispatched dispatched = trace_dispatched(segment);
+    walk->kernel.executable = dispatched.executable;
+    walk->kernel.entry = dispatched.entry;
+    trace_kernel_accesses(&walk->kernel, &walk->sink);
 }
 
 static void step(struct walk *walk, const struct trace_segment *segment)
 {
     const void *typed = segment;
-    switch ((enum trace_segment_kind)segment->kind) {
-    case TRACE_BARRIER: barrier(walk, typed); break;
-    case TRACE_FILL: {
-        const struct trace_fill *fill = typed;
-        touch(walk, stage_transfer, TRACE_ACCESS_WRITE, fill->target, fill->offset, fill->size);
-        break;
-    }
-    case TRACE_COPY: {
-        const struct trace_copy *copy = typed;
-        touch(walk, stage_transfer, TRACE_ACCESS_READ, copy->source, copy->source_offset,
-              copy->size);
-        touch(walk, stage_transfer, TRACE_ACCESS_WRITE, copy->target, copy->target_offset,
-              copy->size);
-        break;
-    }
-    case TRACE_UPDATE: {
-        const struct trace_update *update = typed;
-        touch(walk, stage_transfer, TRACE_ACCESS_WRITE, update->target, update->offset,
-              update->size);
-        break;
-    }
-    case TRACE_PUSH_DESCRIPTOR_SET: {
-        const struct trace_push_descriptor_set *push = typed;
-        if (push->set < set_limit)
-            walk->sets[push->set] = push;
-        break;
-    }
-    case TRACE_DISPATCH: dispatch(walk, typed); break;
-    case TRACE_DISPATCH_INDIRECT: dispatch_indirect(walk, typed); break;
-    case TRACE_EVENT_SIGNAL:
-    case TRACE_EVENT_RESET: note_signal(walk, typed); break;
-    case TRACE_EVENTS_WAIT: wait_for_events(walk, typed); break;
-    case TRACE_PUSH_CONSTANTS:
-    case TRACE_DEBUG_BEGIN:
-    case TRACE_DEBUG_END: break; /* touch no memory */
-    }
+    trace_command_accesses(segment, &walk->sink);
+    if (trace_runs_kernel(segment))
+        run_kernel(walk, segment);
+    else if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET)
+        push(walk, typed);
+    else if (!walk->hazards)
+        return;
+    else if (segment->kind == TRACE_BARRIER)
+        barrier(walk, typed);
+    else if (segment->kind == TRACE_EVENT_SIGNAL || segment->kind == TRACE_EVENT_RESET)
+        note_signal(walk, typed);
+    else if (segment->kind == TRACE_EVENTS_WAIT)
+        wait_for_events(walk, typed);
 }
 
 static void walk_all(struct walk *walk, const struct trace_command_buffer_seal *seal,
                      const struct trace_segment *segment)
 {
-    for (; walk->command < seal->segment_count; walk->command++) {
+    for (; walk->sink.command < seal->segment_count; walk->sink.command++) {
         step(walk, segment);
         segment = trace_next_segment(segment);
     }
@@ -218,10 +159,8 @@ void trace_hazards_segments(struct trace_hazards *hazards,
                             void *user)
 {
     struct walk walk = {.hazards = hazards,
-                        .visit = tell_hazards,
-                        .visit_user = hazards,
-                        .mode = mode,
-                        .user = user};
+                        .sink = {.visit = tell_hazards, .user = hazards},
+                        .kernel = {.mode = mode, .user = user}};
     walk_all(&walk, seal, segment);
 }
 
@@ -229,6 +168,7 @@ void trace_each_access(const struct trace_command_buffer_seal *seal,
                        const struct trace_segment *segment, trace_binding_mode *mode, void *user,
                        trace_access_visit *visit, void *visit_user)
 {
-    struct walk walk = {.visit = visit, .visit_user = visit_user, .mode = mode, .user = user};
+    struct walk walk = {.sink = {.visit = visit, .user = visit_user},
+                        .kernel = {.mode = mode, .user = user}};
     walk_all(&walk, seal, segment);
 }

@@ -7,19 +7,12 @@
 #include "format/analysis/hazards.h"
 #include "format/record.h"
 
-/* What a kernel does with what is bound to it; TRACE_ACCESS_NONE: it takes no such binding. `user`
- * is the caller's. */
-typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
-                                                  uint32_t set, uint32_t binding);
-
 /* Between trace_hazards_begin and trace_hazards_end, for the seal's segments, which whoever read
  * them has checked. `mode` NULL: TRACE_ACCESS_UNKNOWN for all kernels. */
 void trace_hazards_segments(struct trace_hazards *hazards,
                             const struct trace_command_buffer_seal *seal,
                             const struct trace_segment *segment, trace_binding_mode *mode,
                             void *user);
-
-typedef void trace_access_visit(void *user, const struct trace_access *access);
 
 /* Calls `visit` for every access of the commands, in their order; `mode` and `user` as above. */
 void trace_each_access(const struct trace_command_buffer_seal *seal,

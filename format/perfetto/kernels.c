@@ -124,21 +124,19 @@ void trace_kernels_segment(struct trace_kernels *kernels, uint64_t command_buffe
                            const struct trace_segment *segment)
 {
     struct trace_kernel kernel = {0};
-    const struct trace_dispatch *direct = (const void *)segment;
-    const struct trace_dispatch_indirect *indirect = (const void *)segment;
     if (!kernels->slots || !trace_is_dispatch(segment->kind))
         return;
     struct trace_kernels_slot *slot = place_of(kernels, COMMAND_BUFFERS, command_buffer);
     if (!slot->data || slot->number != command_buffer || slot->count == slot->capacity)
         return;
-    const bool is_direct = segment->kind == TRACE_DISPATCH;
-    const struct trace_kernels_slot *executable =
-        find(kernels, EXECUTABLES, is_direct ? direct->executable : indirect->executable);
-    const uint32_t entry = is_direct ? direct->entry : indirect->entry;
-    if (executable && entry < executable->count)
-        kernel.name = ((const uint32_t *)executable->data)[entry];
-    if (is_direct)
-        memcpy(kernel.groups, direct->workgroup_count, sizeof kernel.groups);
+    const struct trace_dispatched run = trace_dispatched(segment);
+    const struct trace_kernels_slot *executable = find(kernels, EXECUTABLES, run.executable);
+    if (executable && run.entry < executable->count)
+        kernel.name = ((const uint32_t *)executable->data)[run.entry];
+    if (segment->kind == TRACE_DISPATCH)
+        memcpy(kernel.groups,
+               ((const struct trace_dispatch *)(const void *)segment)->workgroup_count,
+               sizeof kernel.groups);
     ((struct trace_kernel *)slot->data)[slot->count++] = kernel;
 }
 

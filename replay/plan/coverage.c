@@ -2,6 +2,7 @@
 /* Sorted lists of ranges, one per buffer, in the order of submissions. */
 #include "replay/plan/coverage.h"
 
+#include "format/analysis/segments.h"
 #include "hal/base/mem.h"
 #include "replay/plan/plan.h"
 
@@ -81,75 +82,19 @@ void replay_coverage_use(struct replay_coverage *coverage, uint64_t offset, uint
 
 /* ---- Commands ------------------------------------------------------------------------------ */
 
-static struct replay_coverage *coverage_of(struct replay_plan *plan, uint64_t buffer)
+/* What a kernel may access it may read. */
+static void take_access(void *user, const struct trace_access *access)
 {
-    return &plan->objects[buffer].buffer.coverage;
-}
-
-/* A kernel may read or write whatever is bound. */
-static void use_bindings(struct replay_plan *plan, const struct trace_push_descriptor_set *set)
-{
-    for (uint32_t i = 0; i < set->binding_count; i++) {
-        const struct trace_binding *binding = &set->bindings[i];
-        if (binding->buffer)
-            replay_coverage_use(coverage_of(plan, binding->buffer), binding->offset, binding->size);
-    }
-}
-
-static void run_segment(struct replay_plan *plan, const struct trace_segment *head)
-{
-    const void *segment = head;
-    switch ((enum trace_segment_kind)head->kind) {
-    case TRACE_FILL: {
-        const struct trace_fill *fill = segment;
-        replay_coverage_write(coverage_of(plan, fill->target), fill->offset, fill->size);
-        return;
-    }
-    case TRACE_COPY: {
-        const struct trace_copy *copy = segment;
-        replay_coverage_use(coverage_of(plan, copy->source), copy->source_offset, copy->size);
-        replay_coverage_write(coverage_of(plan, copy->target), copy->target_offset, copy->size);
-        return;
-    }
-    case TRACE_UPDATE: {
-        const struct trace_update *update = segment;
-        replay_coverage_write(coverage_of(plan, update->target), update->offset, update->size);
-        return;
-    }
-    case TRACE_DISPATCH_INDIRECT: {
-        const struct trace_dispatch_indirect *dispatch = segment;
-        replay_coverage_use(coverage_of(plan, dispatch->counts), dispatch->offset,
-                            3 * sizeof(uint32_t));
-        return;
-    }
-    case TRACE_BARRIER:
-    case TRACE_EVENT_SIGNAL:
-    case TRACE_EVENT_RESET:
-    case TRACE_EVENTS_WAIT:
-    case TRACE_PUSH_CONSTANTS:
-    case TRACE_PUSH_DESCRIPTOR_SET:
-    case TRACE_DISPATCH:
-    case TRACE_DEBUG_BEGIN:
-    case TRACE_DEBUG_END: return;
-    }
+    struct replay_plan *plan = user;
+    struct replay_coverage *coverage = &plan->objects[access->buffer].buffer.coverage;
+    if (access->mode == TRACE_ACCESS_WRITE)
+        replay_coverage_write(coverage, access->begin, access->end - access->begin);
+    else
+        replay_coverage_use(coverage, access->begin, access->end - access->begin);
 }
 
 void replay_coverage_run(struct replay_plan *plan, const struct replay_object *commands)
 {
-    /* Pushed, and not looked at since: a set that was in use before adds nothing. */
-    const struct trace_push_descriptor_set *sets[HAL_MAX_SETS] = {NULL};
-    const struct trace_segment *segment = commands->commands.segments;
-    for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
-        if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET) {
-            const struct trace_push_descriptor_set *set = (const void *)segment;
-            sets[set->set] = set;
-        }
-        for (uint32_t set = 0; set < HAL_MAX_SETS && trace_is_dispatch(segment->kind); set++) {
-            if (sets[set])
-                use_bindings(plan, sets[set]);
-            sets[set] = NULL;
-        }
-        run_segment(plan, segment);
-        segment = trace_next_segment(segment);
-    }
+    trace_each_access(commands->commands.seal, commands->commands.segments, NULL, NULL, take_access,
+                      plan);
 }

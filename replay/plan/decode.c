@@ -318,12 +318,9 @@ static void leave_out_commands(struct replay_decoder *decoder,
     const struct trace_segment *segment = segments;
     bool lacks = false;
     for (uint32_t i = 0; decoder->left_out.total && i < seal->segment_count && !lacks; i++) {
-        const struct trace_dispatch *dispatch = (const void *)segment;
-        const struct trace_dispatch_indirect *indirect = (const void *)segment;
-        lacks = (segment->kind == TRACE_DISPATCH && is_left_out(decoder, dispatch->executable)) ||
-                (segment->kind == TRACE_DISPATCH_INDIRECT &&
-                 is_left_out(decoder, indirect->executable));
-        segment = (const void *)((const uint8_t *)segment + segment->bytes);
+        lacks = trace_is_dispatch(segment->kind) &&
+                is_left_out(decoder, trace_dispatched(segment).executable);
+        segment = trace_next_segment(segment);
     }
     if (!lacks)
         return;

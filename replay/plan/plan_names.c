@@ -65,13 +65,10 @@ const char *replay_object_name(const struct replay_plan *plan, uint32_t index,
 
 const char *replay_kernel_name(const struct replay_plan *plan, const struct trace_segment *dispatch)
 {
-    const struct trace_dispatch *direct = (const void *)dispatch;
-    const struct trace_dispatch_indirect *indirect = (const void *)dispatch;
-    const bool is_direct = dispatch->kind == TRACE_DISPATCH;
+    const struct trace_dispatched run = trace_dispatched(dispatch);
     const struct trace_executable_create *created =
-        (const void *)plan->objects[is_direct ? direct->executable : indirect->executable].created;
-    return trace_reader_string(
-        plan->reader, created->entry_points[is_direct ? direct->entry : indirect->entry].name);
+        (const void *)plan->objects[run.executable].created;
+    return trace_reader_string(plan->reader, created->entry_points[run.entry].name);
 }
 
 const char *replay_event_name(const struct trace_event *event, char out[REPLAY_NAME_BYTES])

@@ -91,93 +91,31 @@ bool replay_touches_meet(const struct replay_touches *touches, const struct repl
     return false;
 }
 
-struct walk {
+/* ---- Commands ------------------------------------------------------------------------------ */
+
+struct collecting {
     struct replay_touches *touches;
-    struct trace_reflection *reflection;
-    const struct trace_push_descriptor_set *sets[HAL_MAX_SETS];
     uint32_t kinds;
+    enum hal_status status;
 };
 
-static enum hal_status add_bindings(struct walk *walk, uint64_t executable, uint32_t entry)
+static void collect(void *user, const struct trace_access *access)
 {
-    for (uint32_t s = 0; s < HAL_MAX_SETS; s++) {
-        const struct trace_push_descriptor_set *set = walk->sets[s];
-        for (uint32_t i = 0; set && i < set->binding_count; i++) {
-            const struct trace_binding *binding = &set->bindings[i];
-            uint32_t kinds = 0;
-            switch (trace_reflection_mode(walk->reflection, executable, entry, s, i)) {
-            case TRACE_ACCESS_NONE: break;
-            case TRACE_ACCESS_READ:
-            case TRACE_ACCESS_MAY_READ: kinds = REPLAY_READS; break;
-            case TRACE_ACCESS_WRITE: kinds = REPLAY_WRITES; break;
-            case TRACE_ACCESS_READ_WRITE:
-            case TRACE_ACCESS_MAY_WRITE:
-            case TRACE_ACCESS_UNKNOWN: kinds = REPLAY_READS | REPLAY_WRITES; break;
-            }
-            if (kinds & walk->kinds)
-                HAL_TRY(add(walk->touches, binding->buffer, binding->offset, binding->size));
-        }
-    }
-    return HAL_OK;
-}
-
-static enum hal_status add_segment(struct walk *walk, const struct trace_segment *head)
-{
-    struct replay_touches *touches = walk->touches;
-    const bool reads = walk->kinds & REPLAY_READS, writes = walk->kinds & REPLAY_WRITES;
-    const void *segment = head;
-    switch ((enum trace_segment_kind)head->kind) {
-    case TRACE_FILL: {
-        const struct trace_fill *fill = segment;
-        return writes ? add(touches, fill->target, fill->offset, fill->size) : HAL_OK;
-    }
-    case TRACE_COPY: {
-        const struct trace_copy *copy = segment;
-        if (reads)
-            HAL_TRY(add(touches, copy->source, copy->source_offset, copy->size));
-        return writes ? add(touches, copy->target, copy->target_offset, copy->size) : HAL_OK;
-    }
-    case TRACE_UPDATE: {
-        const struct trace_update *update = segment;
-        return writes ? add(touches, update->target, update->offset, update->size) : HAL_OK;
-    }
-    case TRACE_DISPATCH: {
-        const struct trace_dispatch *dispatch = segment;
-        return add_bindings(walk, dispatch->executable, dispatch->entry);
-    }
-    case TRACE_DISPATCH_INDIRECT: {
-        const struct trace_dispatch_indirect *dispatch = segment;
-        if (reads)
-            HAL_TRY(add(touches, dispatch->counts, dispatch->offset, 3 * sizeof(uint32_t)));
-        return add_bindings(walk, dispatch->executable, dispatch->entry);
-    }
-    case TRACE_PUSH_DESCRIPTOR_SET: {
-        const struct trace_push_descriptor_set *set = segment;
-        walk->sets[set->set] = set;
-        return HAL_OK;
-    }
-    case TRACE_BARRIER:
-    case TRACE_EVENT_SIGNAL:
-    case TRACE_EVENT_RESET:
-    case TRACE_EVENTS_WAIT:
-    case TRACE_PUSH_CONSTANTS:
-    case TRACE_DEBUG_BEGIN:
-    case TRACE_DEBUG_END: return HAL_OK;
-    }
-    return HAL_OK;
+    struct collecting *c = user;
+    const bool wanted = (c->kinds & REPLAY_READS && trace_access_reads(access->mode)) ||
+                        (c->kinds & REPLAY_WRITES && trace_access_writes(access->mode));
+    if (wanted && c->status == HAL_OK)
+        c->status = add(c->touches, access->buffer, access->begin, access->end - access->begin);
 }
 
 enum hal_status replay_touches_add(struct replay_touches *touches,
                                    struct trace_reflection *reflection,
                                    const struct replay_object *commands, uint32_t kinds)
 {
-    struct walk walk = {.touches = touches, .reflection = reflection, .kinds = kinds};
-    const struct trace_segment *segment = commands->commands.segments;
-    for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
-        HAL_TRY(add_segment(&walk, segment));
-        segment = trace_next_segment(segment);
-    }
-    return HAL_OK;
+    struct collecting c = {.touches = touches, .kinds = kinds};
+    trace_each_access(commands->commands.seal, commands->commands.segments, trace_reflection_mode,
+                      reflection, collect, &c);
+    return c.status;
 }
 
 enum hal_status replay_reflect(const struct replay_plan *plan,

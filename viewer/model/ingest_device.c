@@ -100,12 +100,8 @@ static enum hal_status take_op(struct ingest *in, const struct trace_segment *se
 {
     struct view_op op = op_of(segment);
     const void *record = segment;
-    if (op.kind == TRACE_DISPATCH)
-        HAL_TRY(view_ingest_executable_row(in, ((const struct trace_dispatch *)record)->executable,
-                                           &op.object));
-    else if (op.kind == TRACE_DISPATCH_INDIRECT)
-        HAL_TRY(view_ingest_executable_row(
-            in, ((const struct trace_dispatch_indirect *)record)->executable, &op.object));
+    if (trace_is_dispatch(op.kind))
+        HAL_TRY(view_ingest_executable_row(in, trace_dispatched(segment).executable, &op.object));
     else if (op.kind == TRACE_EVENT_SIGNAL || op.kind == TRACE_EVENT_RESET)
         HAL_TRY(view_ingest_other_row(in, ((const struct trace_event_command *)record)->event,
                                       &op.object));

@@ -151,14 +151,10 @@ static uint64_t command_hash(const struct diff_side *side, const struct trace_se
 /* Which kernel, or what kind of command. */
 static uint64_t command_shape(const struct diff_side *side, const struct trace_segment *segment)
 {
-    const void *any = segment;
-    const struct trace_dispatch *dispatch = any;
-    const struct trace_dispatch_indirect *indirect = any;
-    if (segment->kind == TRACE_DISPATCH)
-        return mix(object_hash(side, dispatch->executable), dispatch->entry);
-    if (segment->kind == TRACE_DISPATCH_INDIRECT)
-        return mix(object_hash(side, indirect->executable), indirect->entry);
-    return segment->kind;
+    if (!trace_is_dispatch(segment->kind))
+        return segment->kind;
+    const struct trace_dispatched run = trace_dispatched(segment);
+    return mix(object_hash(side, run.executable), run.entry);
 }
 
 static enum hal_status load_seal(struct diff_side *side,

@@ -105,7 +105,7 @@ static enum hal_status take_seal(struct exporter *x, const struct trace_command_
             HAL_TRY(INSERT(x, ROW_SEALED, NUMBER(seal->command_buffer), NUMBER(number),
                            NUMBER(indirect->executable), NUMBER(indirect->entry), NOTHING, NOTHING,
                            NOTHING));
-        number += segment->kind == TRACE_DISPATCH || segment->kind == TRACE_DISPATCH_INDIRECT;
+        number += trace_is_dispatch(segment->kind);
         segment = trace_next_segment(segment);
     }
     return HAL_OK;

@@ -39,14 +39,8 @@ static void list_commands(const struct trace_command_buffer_seal *seal,
     uint32_t dispatches = 0, groups = 0, depth = 0;
     for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
         const void *any = segment;
-        const struct trace_dispatch *direct = any;
-        const struct trace_dispatch_indirect *indirect = any;
-        if (segment->kind == TRACE_DISPATCH) {
-            commands->dispatches[dispatches++] =
-                (struct recorded_dispatch){direct->executable, direct->entry};
-        } else if (segment->kind == TRACE_DISPATCH_INDIRECT) {
-            commands->dispatches[dispatches++] =
-                (struct recorded_dispatch){indirect->executable, indirect->entry};
+        if (trace_is_dispatch(segment->kind)) {
+            commands->dispatches[dispatches++] = trace_dispatched(segment);
         } else if (segment->kind == TRACE_DEBUG_BEGIN) {
             commands->groups[groups] =
                 (struct recorded_group){.label = ((const struct trace_debug *)any)->label,
@@ -116,7 +110,7 @@ const struct recorded_commands *recorded_commands(const struct recorded *recorde
 }
 
 const char *recorded_kernel(const struct recorded *recorded,
-                            const struct recorded_dispatch *dispatch)
+                            const struct trace_dispatched *dispatch)
 {
     const struct trace_executable_create *const *made =
         tool_table_find(&recorded->executables, dispatch->executable);

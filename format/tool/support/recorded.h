@@ -14,13 +14,8 @@ struct recorded_group {
     bool is_all; /* holds all commands */
 };
 
-struct recorded_dispatch {
-    uint64_t executable;
-    uint32_t entry;
-};
-
 struct recorded_commands {
-    struct recorded_dispatch *dispatches;
+    struct trace_dispatched *dispatches;
     struct recorded_group *groups;
     uint32_t dispatch_count, group_count;
 };
@@ -44,6 +39,6 @@ const struct recorded_commands *recorded_commands(const struct recorded *recorde
 
 /* "dispatch" for what has no name. */
 const char *recorded_kernel(const struct recorded *recorded,
-                            const struct recorded_dispatch *dispatch);
+                            const struct trace_dispatched *dispatch);
 
 #endif
