@@ -9,6 +9,7 @@
 #include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/places.h"
+#include "hal/base/print.h"
 #include "hal/base/store.h"
 #include "hal/hal.h"
 
@@ -284,17 +285,17 @@ static void print_text(const struct report *report)
         counts[finding->verdict]++;
         struct trace_text text = {0};
         trace_text_label(&text, finding->text, strlen(finding->text));
-        printf("%-7s %-9s %.*s\n", verdict_name(finding->verdict), finding->subject,
-               (int)text.bytes, text.data ? text.data : "");
+        hal_print(stdout, "%-7s %-9s %.*s\n", verdict_name(finding->verdict), finding->subject,
+                  (int)text.bytes, text.data ? text.data : "");
         if (finding->mend[0])
-            printf("%17s to mend it: %s\n", "", finding->mend);
+            hal_print(stdout, "%17s to mend it: %s\n", "", finding->mend);
         trace_text_finish(&text);
     }
     if (counts[DOCTOR_BROKEN])
-        printf("\n%u broken\n", counts[DOCTOR_BROKEN]);
+        hal_print(stdout, "\n%u broken\n", counts[DOCTOR_BROKEN]);
     else
-        printf("\neverything that is needed works%s\n",
-               counts[DOCTOR_NOTE] ? "; the notes say what could be better" : "");
+        hal_print(stdout, "\neverything that is needed works%s\n",
+                  counts[DOCTOR_NOTE] ? "; the notes say what could be better" : "");
 }
 
 static void examine(struct report *report)
@@ -337,7 +338,7 @@ int capture_doctor(int argc, char **argv)
         }
     }
     if (argv[optind]) {
-        fprintf(stderr, "hal-capture: doctor: '%s' is one argument too many\n", argv[optind]);
+        hal_print(stderr, "hal-capture: doctor: '%s' is one argument too many\n", argv[optind]);
         return EXIT_USAGE;
     }
     hal_flags_ignore_profiling(); /* nothing that is asked of captures touches those made here */
@@ -350,7 +351,7 @@ int capture_doctor(int argc, char **argv)
     else if (!print_json(&report))
         exit_status = EXIT_UNWRITTEN;
     if (hal_output_end() != HAL_OK) {
-        fprintf(stderr, "hal-capture: %s\n", hal_message());
+        hal_print(stderr, "hal-capture: %s\n", hal_message());
         exit_status = EXIT_UNWRITTEN;
     }
     return exit_status;

@@ -6,6 +6,7 @@
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "hal/base/output.h"
+#include "hal/base/print.h"
 #include "hal/base/run.h"
 #include "hal/hal.h"
 
@@ -165,8 +166,8 @@ static void print_version(void)
 {
     char drivers[256];
     hal_drivers_describe(drivers, sizeof drivers);
-    printf("hal-capture %s\ntrace format %u.%u\ndrivers: %s\n", HAL_VERSION_STRING,
-           TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
+    hal_print(stdout, "hal-capture %s\ntrace format %u.%u\ndrivers: %s\n", HAL_VERSION_STRING,
+              TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
 }
 
 static bool end_output(int *out_exit)

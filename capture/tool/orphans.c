@@ -5,6 +5,7 @@
 #include "capture/tool/summary.h"
 #include "format/file/recover.h"
 #include "format/file/sidecar.h"
+#include "hal/base/print.h"
 #include "hal/base/text.h"
 
 #include <dirent.h>
@@ -133,7 +134,7 @@ bool capture_orphan_complete(const char *path, const char *name, const struct tr
     if (!trace_recover_is_due(reader))
         return false;
     if (!quiet && bytes > slow_bytes) {
-        fprintf(stderr, "hal-capture: %s: completing it, ", name);
+        hal_print(stderr, "hal-capture: %s: completing it, ", name);
         capture_print_size(bytes);
         fputs("; Ctrl-\\ leaves that to hal-trace recover\n", stderr);
     }
@@ -170,11 +171,11 @@ static void remove_in(const char *folder, bool quiet)
     (void)!trace_sidecars_discard_gone(folder, count_removed, &removed);
     if (!removed.count || quiet)
         return;
-    fprintf(stderr, "hal-capture: removed %zu sidecar%s of ", removed.count,
-            removed.count == 1 ? "" : "s");
+    hal_print(stderr, "hal-capture: removed %zu sidecar%s of ", removed.count,
+              removed.count == 1 ? "" : "s");
     capture_print_size(removed.bytes);
-    fprintf(stderr, " in %s, left by captures that were killed: their traces are gone\n",
-            hal_shown(folder).text);
+    hal_print(stderr, " in %s, left by captures that were killed: their traces are gone\n",
+              hal_shown(folder).text);
 }
 
 void capture_orphans_remove(const char *destination, bool quiet)

@@ -5,6 +5,7 @@
 #include "capture/tool/orphans.h"
 #include "format/record.h"
 #include "format/trace.h"
+#include "hal/base/print.h"
 #include "hal/base/run.h"
 #include "hal/base/text.h"
 
@@ -19,7 +20,7 @@ int capture_complain(int exit_status, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     fputs("hal-capture: ", stderr);
-    vfprintf(stderr, format, arguments);
+    hal_vprint(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
     return exit_status;
@@ -32,7 +33,7 @@ void capture_print_size(uint64_t bytes)
     double value = (double)bytes;
     for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
         value /= 1024;
-    fprintf(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    hal_print(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
 }
 
 /* Of the host's writes: then no replay begins. */
@@ -64,9 +65,9 @@ static void print_whether_replayable(struct trace_reader *reader)
         return;
     fputs(", cannot be replayed: ", stderr);
     capture_print_size(wants_all ? over_budget : trace_reader_counts(reader)->host_write_bytes);
-    fputs(!wants_all && strcmp(header->contents, "none") == 0 ? " not recorded"
-                                                              : " as digests only",
-          stderr);
+    hal_print(stderr, "%s",
+              !wants_all && strcmp(header->contents, "none") == 0 ? " not recorded"
+                                                                  : " as digests only");
 }
 
 static const char *what_is_missing(const struct trace_reader *reader)
@@ -117,8 +118,8 @@ static void summarize(const struct capture_summary *wanted, const char *path)
     const struct trace_counts *counts = trace_reader_counts(reader);
     const char *missing = what_is_missing(reader);
     if (!wanted->quiet) {
-        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
-                (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
+        hal_print(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
+                  (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
         capture_print_size(counts->file_bytes);
         print_whether_replayable(reader);
         fputc('\n', stderr);

@@ -239,10 +239,15 @@ static void write_to_file(void *user, const char *text, size_t bytes)
         fwrite(text, 1, bytes, user);
 }
 
+void hal_vprint(FILE *file, const char *format, va_list arguments)
+{
+    hal_print_va(write_to_file, file, format, arguments);
+}
+
 void hal_print(FILE *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    hal_print_va(write_to_file, file, format, arguments);
+    hal_vprint(file, format, arguments);
     va_end(arguments);
 }

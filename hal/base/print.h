@@ -12,6 +12,7 @@
 /* As fprintf, with flags, widths and precisions, for %s %c %d %i %u %o %x %X %e %f %g %%. A NULL of
  * %s is "". Whether it was written, the stream knows. */
 HAL_API void hal_print(FILE *file, const char *format, ...) HAL_PRINTF(2, 3);
+HAL_API void hal_vprint(FILE *file, const char *format, va_list arguments) HAL_PRINTF(2, 0);
 
 /* The same into `write`, in pieces of any length. */
 typedef void hal_print_write(void *user, const char *text, size_t bytes);

@@ -34,6 +34,14 @@ run 0 env HAL_DEVICE_PROFILING_MODE=queue HAL_DEVICE_PROFILING_FILE=environment.
     "$bin/minimal"
 verifies environment.pb.zst
 
+# Names that would command a terminal are shown and not obeyed.
+escape=$(printf '\033')
+run 0 "$bin/hal-capture" -o "a${escape}[31m.pb.zst" -- "$bin/minimal"
+says stderr ': 1 submissions'
+! grep -q "$escape" "$work/stderr" || fail "hal-capture prints an escape"
+run 2 "$bin/hal-capture" --mode="$escape[31m" -- "$bin/minimal"
+! grep -q "$escape" "$work/stderr" || fail "hal-capture prints an escape"
+
 # From C, in the middle of a run: the objects and their contents are part of the trace.
 run 0 "$bin/e2e-app" api api.pb.zst
 verifies api.pb.zst
