@@ -433,6 +433,34 @@ TEST(only_what_is_needed_stays)
     assert_int_equal(run("hal-trace verify t.pb.zst"), 0);
 }
 
+/* #s1 waits for what comes after the part that stays; #s2 waits for #s1, and raises the semaphore
+ * that it waits for. Neither would ever run. */
+TEST(what_waits_for_itself_alone_goes)
+{
+    enum { INNER = 60, OUTER = 61 };
+    struct trace_builder b;
+    struct world world;
+    struct machine m;
+    const struct trace_semaphore_value inner[] = {{INNER, 1}, {INNER, 2}}, outer = {OUTER, 1};
+    const struct trace_semaphore_value done = {DONE, 1};
+    open_trace(&b, "w.pb.zst", &world);
+    builder_semaphore_create(&b, INNER, "inner", 0);
+    builder_semaphore_create(&b, OUTER, "outer", 0);
+    builder_command_buffer_create(&b, 100, NULL, 0);
+    builder_fill(&b, 1, 0, BYTES, 7, 1);
+    builder_seal(&b, 100);
+    submit(&b, 0, 1, 100);
+    builder_submit(&b, 1, 1, &outer, 1, &inner[0], 1, NULL, 0);
+    builder_submit(&b, 2, 0, &inner[0], 1, &inner[1], 1, NULL, 0);
+    builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
+    builder_submit(&b, 3, 0, NULL, 0, &outer, 1, NULL, 0);
+    builder_semaphore_wait(&b, 0, &inner[1], 1, INT64_MAX);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s0 w.pb.zst"), 0);
+    says("1 submissions, 0 more that they need, 0 as barriers");
+    interpret("t.pb.zst", &m, 0);
+}
+
 /* A fill of all of it, or of a half only. */
 TEST(what_was_overwritten_is_not_needed)
 {

@@ -386,10 +386,38 @@ static void collapse(struct slice *slice)
         slice->objects[i].initial = slice->objects[i].reached;
 }
 
+/* What the semaphores reach by what stays, and which submissions that lets run. */
+static void run_what_stays(struct slice *slice)
+{
+    bool changed;
+    for (size_t i = 0; i < slice->object_count; i++)
+        slice->objects[i].reached = slice->objects[i].initial;
+    for (size_t i = 0; i < slice->order_count; i++) {
+        const struct trace_event *record = slice->events[slice->order[i]].record;
+        const struct trace_semaphore_event *signal = (const void *)record;
+        if (record->kind != TRACE_SEMAPHORE_SIGNAL || record->ticket >= slice->end_ticket)
+            continue;
+        struct slice_object *semaphore = slice_object(slice, signal->semaphore);
+        if (semaphore && signal->value > semaphore->reached)
+            semaphore->reached = signal->value;
+    }
+    do {
+        changed = false;
+        for (size_t i = 0; i < slice->order_count; i++) {
+            struct slice_event *event = &slice->events[slice->order[i]];
+            const struct trace_submit *submit = (const void *)event->record;
+            if (event->record->kind != TRACE_SUBMIT || event->fate == SLICE_DROPPED ||
+                event->ended || !waits_are_met(slice, submit))
+                continue;
+            event->ended = changed = true;
+            reach(slice, submit);
+        }
+    } while (changed);
+}
+
 /* Inside the window all submissions stay, but for those whose waits nothing meets any more. */
 static void empty_others(struct slice *slice)
 {
-    bool changed;
     for (size_t i = 0; i < slice->order_count; i++) {
         struct slice_event *event = &slice->events[slice->order[i]];
         const struct trace_event *record = event->record;
@@ -398,30 +426,12 @@ static void empty_others(struct slice *slice)
             record->ticket < slice->end_ticket)
             event->fate = SLICE_EMPTIED;
     }
-    do {
-        changed = false;
-        for (size_t i = 0; i < slice->object_count; i++)
-            slice->objects[i].reached = slice->objects[i].initial;
-        for (size_t i = 0; i < slice->order_count; i++) {
-            const struct slice_event *event = &slice->events[slice->order[i]];
-            const struct trace_semaphore_event *signal = (const void *)event->record;
-            if (event->record->kind == TRACE_SUBMIT && event->fate != SLICE_DROPPED)
-                reach(slice, (const void *)event->record);
-            struct slice_object *semaphore = event->record->kind == TRACE_SEMAPHORE_SIGNAL &&
-                                                     event->record->ticket < slice->end_ticket
-                                                 ? slice_object(slice, signal->semaphore)
-                                                 : NULL;
-            if (semaphore && signal->value > semaphore->reached)
-                semaphore->reached = signal->value;
-        }
-        for (size_t i = 0; i < slice->order_count; i++) {
-            struct slice_event *event = &slice->events[slice->order[i]];
-            if (event->fate != SLICE_EMPTIED || waits_are_met(slice, (const void *)event->record))
-                continue;
+    run_what_stays(slice);
+    for (size_t i = 0; i < slice->order_count; i++) {
+        struct slice_event *event = &slice->events[slice->order[i]];
+        if (event->fate == SLICE_EMPTIED && !event->ended)
             event->fate = SLICE_DROPPED;
-            changed = true;
-        }
-    } while (changed);
+    }
 }
 
 /* ---- Forwards: what the host did ---- */

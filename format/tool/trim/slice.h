@@ -33,7 +33,7 @@ struct slice_event {
     uint64_t call;                    /* the submission whose host call it is inside of, plus 1 */
     uint64_t scope_end;               /* of a scope's begin: number of its end, plus 1 */
     uint8_t fate;                     /* enum slice_fate */
-    bool wanted, ended;               /* ended: of a submission, before the window begins */
+    bool wanted, ended;               /* ended: of a submission, before the window or inside it */
 };
 
 struct slice_range {
