@@ -5,14 +5,18 @@
 #include "hal/base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* The events of one thread, one chunk at a time. */
+/* The events of one thread by their tickets. A call is recorded as it returns, behind the calls
+ * that were made inside of it, which took effect later: so the next chunk is there before the first
+ * event of a chunk is visited. */
 struct stream {
     uint32_t thread;
     size_t next_chunk; /* to look at */
-    struct trace_chunk chunk;
-    const struct trace_event *event; /* NULL: no more */
-    uint32_t events_left;
+    struct trace_chunk chunks[2];
+    uint32_t left, visited_ahead;      /* of chunks[0] not visited yet, of chunks[1] already */
+    const struct trace_event **events; /* of both chunks, from `first` on */
+    size_t first, count, capacity;
 };
 
 struct walk {
@@ -57,24 +61,69 @@ static enum hal_status load(const struct walk *walk, size_t index, struct trace_
                            : trace_reader_chunk(walk->reader, index, out_chunk);
 }
 
-/* Loads the stream's next chunk that has events. */
+/* Whether `event`, which was recorded later, took effect before. */
+static bool overtakes(const struct trace_event *event, const struct trace_event *recorded_before)
+{
+    if (!event->ticket)
+        return false;
+    return recorded_before->ticket ? recorded_before->ticket > event->ticket
+                                   : recorded_before->begin_ns > event->begin_ns;
+}
+
+static enum hal_status insert(struct stream *stream, const struct trace_chunk *chunk)
+{
+    const struct trace_event *event = chunk->events;
+    void *events = stream->events;
+    if (stream->first) {
+        stream->count -= stream->first;
+        memmove(events, stream->events + stream->first, stream->count * sizeof *stream->events);
+        stream->first = 0;
+    }
+    if (!hal_grow(&events, &stream->capacity, stream->count + chunk->event_count,
+                  sizeof *stream->events))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %u events", chunk->event_count);
+    stream->events = events;
+    for (uint32_t i = 0; i < chunk->event_count; i++) {
+        size_t at = stream->count++;
+        for (; at > 0 && overtakes(event, stream->events[at - 1]); at--)
+            stream->events[at] = stream->events[at - 1];
+        stream->events[at] = event;
+        const uint8_t *next = (const uint8_t *)event + event->bytes;
+        if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
+            next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+        event = (const void *)next;
+    }
+    return HAL_OK;
+}
+
+/* Loads the stream's next chunk that has events behind those that it holds. */
+static enum hal_status load_next(struct walk *walk, struct stream *stream)
+{
+    struct trace_chunk *chunk = &stream->chunks[1];
+    while (stream->next_chunk < trace_reader_chunk_count(walk->reader)) {
+        const size_t index = stream->next_chunk++;
+        if (trace_reader_chunk_thread(walk->reader, index) != stream->thread ||
+            !is_wanted(walk, index))
+            continue;
+        HAL_TRY(load(walk, index, chunk));
+        if (chunk->event_count)
+            return insert(stream, chunk);
+        trace_chunk_free(chunk);
+    }
+    return HAL_OK;
+}
+
+/* Goes on to the next chunk that has events which were not visited. */
 static enum hal_status next_chunk(struct walk *walk, struct stream *stream)
 {
-    trace_chunk_free(&stream->chunk);
-    stream->event = NULL;
-    for (; stream->next_chunk < trace_reader_chunk_count(walk->reader); stream->next_chunk++) {
-        if (trace_reader_chunk_thread(walk->reader, stream->next_chunk) != stream->thread ||
-            !is_wanted(walk, stream->next_chunk))
-            continue;
-        HAL_TRY(load(walk, stream->next_chunk, &stream->chunk));
-        if (stream->chunk.event_count) {
-            stream->event = stream->chunk.events;
-            stream->events_left = stream->chunk.event_count;
-            stream->next_chunk++;
-            return HAL_OK;
-        }
-        trace_chunk_free(&stream->chunk);
-    }
+    do {
+        trace_chunk_free(&stream->chunks[0]);
+        stream->chunks[0] = stream->chunks[1];
+        stream->left = stream->chunks[0].event_count - stream->visited_ahead;
+        stream->chunks[1] = (struct trace_chunk){0};
+        stream->visited_ahead = 0;
+        HAL_TRY(load_next(walk, stream));
+    } while (!stream->left && stream->chunks[1].event_count);
     return HAL_OK;
 }
 
@@ -97,19 +146,27 @@ static enum hal_status list_streams(struct walk *walk)
     return HAL_OK;
 }
 
+static bool is_of(const struct trace_chunk *chunk, const struct trace_event *event)
+{
+    const uint8_t *begin = (const uint8_t *)chunk->events;
+    return (const uint8_t *)event >= begin && (const uint8_t *)event < begin + chunk->bytes;
+}
+
 /* Visits the event that the stream is at, and goes on to the next one. */
 static enum hal_status take(struct walk *walk, struct stream *stream)
 {
-    const struct trace_event *event = stream->event;
-    const uint8_t *next = (const uint8_t *)event + event->bytes;
-    const struct trace_segment *segments = NULL;
-    if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
-        segments = (const void *)next;
-        next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
-    }
+    const struct trace_event *event = stream->events[stream->first];
+    const struct trace_segment *segments =
+        event->kind == TRACE_COMMAND_BUFFER_SEAL
+            ? (const void *)((const uint8_t *)event + event->bytes)
+            : NULL;
     HAL_TRY(walk->how->visit(walk->how->user, event, segments));
-    stream->event = (const void *)next;
-    return --stream->events_left ? HAL_OK : next_chunk(walk, stream);
+    stream->first++;
+    if (is_of(&stream->chunks[0], event))
+        stream->left--;
+    else
+        stream->visited_ahead++;
+    return stream->left ? HAL_OK : next_chunk(walk, stream);
 }
 
 static enum hal_status merge(struct walk *walk)
@@ -120,7 +177,8 @@ static enum hal_status merge(struct walk *walk)
         struct stream *first = NULL;
         for (size_t i = 0; i < walk->count; i++) {
             struct stream *stream = &walk->streams[i];
-            if (stream->event && (!first || is_before(stream->event, first->event)))
+            if (stream->first < stream->count &&
+                (!first || is_before(stream->events[stream->first], first->events[first->first])))
                 first = stream;
         }
         if (!first)
@@ -136,8 +194,11 @@ enum hal_status trace_reader_each_in_order(struct trace_reader *reader,
     enum hal_status status = list_streams(&walk);
     if (status == HAL_OK)
         status = merge(&walk);
-    for (size_t i = 0; i < walk.count; i++)
-        trace_chunk_free(&walk.streams[i].chunk);
+    for (size_t i = 0; i < walk.count; i++) {
+        trace_chunk_free(&walk.streams[i].chunks[0]);
+        trace_chunk_free(&walk.streams[i].chunks[1]);
+        free(walk.streams[i].events);
+    }
     free(walk.streams);
     return status;
 }
