@@ -347,6 +347,7 @@ enum hal_status replay_doubt_find(const struct replay_player *player,
             status =
                 replay_touches_append(out_ranges, (struct replay_touch){event->buffer, from, to});
     }
+    replay_touches_merge(out_ranges); /* they are in the order of doubt, and may overlap */
     return status;
 }
 
