@@ -3,13 +3,11 @@
  * above a driver that does nothing, so that what remains is the capture. For counting instructions:
  * tests/bench/capture_cost.sh. */
 #include "hal/base/mem.h"
-#include "hal/driver.h"
+#include "tests/support/fake_driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern hal_layer_begin hal_capture_begin;
 
 /* What a decode step records per kernel: constants, bindings, the dispatch, a barrier. */
 enum { COMMANDS_PER_KERNEL = 4, KERNELS = 250, COMMANDS = COMMANDS_PER_KERNEL * KERNELS };
@@ -17,51 +15,7 @@ enum { COMMANDS_PER_KERNEL = 4, KERNELS = 250, COMMANDS = COMMANDS_PER_KERNEL * 
 static struct hal_buffer buffer = {.object = {.kind = HAL_OBJECT_BUFFER, .id = 1}, .bytes = 4096};
 static struct hal_executable executable = {.object = {.kind = HAL_OBJECT_EXECUTABLE, .id = 2}};
 
-static enum hal_status null_prepare(struct hal_driver_device *self,
-                                    struct hal_command_buffer *commands)
-{
-    (void)self;
-    (void)commands;
-    return HAL_OK;
-}
-
-static void null_destroy(struct hal_driver_device *self, struct hal_object *object)
-{
-    (void)self;
-    (void)object;
-}
-
-static const struct hal_device_info *info_of(const struct hal_device *device)
-{
-    static const struct hal_device_info info = {.uri = "null", .driver = "null", .name = "null"};
-    (void)device;
-    return &info;
-}
-
-static void no_objects(struct hal_device *device,
-                       void (*visit)(void *user, struct hal_object *object), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static void no_mappings(struct hal_device *device,
-                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static const struct hal_driver_ops null_ops = {.command_buffer_prepare = null_prepare,
-                                               .object_destroy = null_destroy};
-
-static const struct hal_core core = {.abi = HAL_DRIVER_ABI,
-                                     .bytes = sizeof core,
-                                     .device_info = info_of,
-                                     .each_object = no_objects,
-                                     .each_mapping = no_mappings};
+static const struct hal_driver_ops null_ops = {FAKE_OPS};
 
 static void *append(struct hal_command_buffer *commands, uint16_t kind, size_t bytes)
 {
@@ -121,7 +75,7 @@ int main(int argc, char **argv)
                                                   .file = argc == 3 ? argv[1] : ""};
     struct hal_driver_device next = {.ops = &null_ops};
     struct hal_layer *layer;
-    if (argc != 3 || hal_capture_begin(&core, NULL, &next, &options, &layer) != HAL_OK) {
+    if (argc != 3 || hal_capture_begin(&fake_core, NULL, &next, &options, &layer) != HAL_OK) {
         fprintf(stderr, "capture_cost FILE COMMANDS: %s\n", hal_message());
         return 2;
     }

@@ -2,12 +2,10 @@
 /* capture/layer/layer.c above a driver that does on the spot what others do in a race: work that is
  * handed in while the host waits for the device was not waited for, hence is not observed by that
  * wait. */
-#include "hal/driver.h"
 #include "tests/support/captured.h"
+#include "tests/support/fake_driver.h"
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
-
-extern hal_layer_begin hal_capture_begin;
 
 enum { BYTES = 16384, WRITTEN = 64 };
 
@@ -62,58 +60,14 @@ static enum hal_status fake_unmap(struct hal_driver_device *self, const struct h
     return HAL_OK;
 }
 
-static enum hal_status fake_prepare(struct hal_driver_device *self,
-                                    struct hal_command_buffer *commands)
-{
-    (void)self;
-    (void)commands;
-    return HAL_OK;
-}
-
-static void fake_destroy(struct hal_driver_device *self, struct hal_object *object)
-{
-    (void)self;
-    (void)object;
-}
-
-static const struct hal_device_info *fake_info(const struct hal_device *device)
-{
-    static const struct hal_device_info info = {.uri = "fake", .driver = "fake", .name = "fake"};
-    (void)device;
-    return &info;
-}
-
-static void no_objects(struct hal_device *device,
-                       void (*visit)(void *user, struct hal_object *object), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static void no_mappings(struct hal_device *device,
-                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
 static const struct hal_driver_ops fake_ops = {
     .device_wait_idle = fake_wait_idle,
     .queue_submit = fake_submit,
     .buffer_create = fake_create,
     .buffer_map = fake_map,
     .buffer_unmap = fake_unmap,
-    .command_buffer_prepare = fake_prepare,
-    .object_destroy = fake_destroy,
+    FAKE_OPS,
 };
-
-static const struct hal_core fake_core = {.abi = HAL_DRIVER_ABI,
-                                          .bytes = sizeof fake_core,
-                                          .device_info = fake_info,
-                                          .each_object = no_objects,
-                                          .each_mapping = no_mappings};
 
 static void run_calls(struct hal_driver_device *top)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a capture records beyond the work itself: times of dispatches, as a driver told them; and
  * what the header says of what was asked for. */
-#include "hal/driver.h"
 #include "tests/support/captured.h"
+#include "tests/support/fake_driver.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"
-
-extern hal_layer_begin hal_capture_begin;
 
 enum { TIMES = 2500 };
 
@@ -29,38 +27,9 @@ static enum hal_status fake_submit(struct hal_driver_device *self,
     return HAL_OK;
 }
 
-static const struct hal_device_info *info_of(const struct hal_device *device)
-{
-    static const struct hal_device_info info = {.uri = "fake", .driver = "fake", .name = "fake"};
-    (void)device;
-    return &info;
-}
-
-static void no_objects(struct hal_device *device,
-                       void (*visit)(void *user, struct hal_object *object), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static void no_mappings(struct hal_device *device,
-                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static const struct hal_core core = {.abi = HAL_DRIVER_ABI,
-                                     .bytes = sizeof core,
-                                     .device_info = info_of,
-                                     .each_object = no_objects,
-                                     .each_mapping = no_mappings};
-
 static void capture_two_submissions(const char *mode)
 {
-    static const struct hal_driver_ops ops = {.queue_submit = fake_submit};
+    static const struct hal_driver_ops ops = {FAKE_OPS, .queue_submit = fake_submit};
     struct hal_driver_device next = {.ops = &ops};
     struct hal_layer *layer;
     const struct hal_profiling_options options = {.mode = mode,
@@ -70,7 +39,7 @@ static void capture_two_submissions(const char *mode)
                                                   .files = "reference",
                                                   .budget_bytes = 4096,
                                                   .file = path};
-    assert_ok(hal_capture_begin(&core, NULL, &next, &options, &layer));
+    assert_ok(hal_capture_begin(&fake_core, NULL, &next, &options, &layer));
     for (uint64_t i = 0; i < 2; i++) {
         const struct hal_submission submission = {.id = i, .queue = 3};
         assert_ok(layer->device->ops->queue_submit(layer->device, &submission));

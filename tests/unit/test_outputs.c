@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture/track/outputs.c: clearing new buffers above a driver that is slow, or in trouble. */
-#include "hal/driver.h"
 #include "tests/support/captured.h"
+#include "tests/support/fake_driver.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"
-
-extern hal_layer_begin hal_capture_begin;
 
 /* ---- A driver that does as it is told ----------------------------------------------------- */
 
@@ -41,14 +39,6 @@ static enum hal_status fake_semaphore_create(struct hal_driver_device *self, con
     return HAL_OK;
 }
 
-static enum hal_status fake_prepare(struct hal_driver_device *self,
-                                    struct hal_command_buffer *commands)
-{
-    (void)self;
-    (void)commands;
-    return HAL_OK;
-}
-
 /* The fill stays in flight until the test lets go of it; other work is done at once. */
 static enum hal_status fake_submit(struct hal_driver_device *self,
                                    const struct hal_submission *submission)
@@ -77,48 +67,9 @@ static enum hal_status fake_wait(struct hal_driver_device *self, enum hal_wait_m
     return fake.waits <= fake.interruptions ? HAL_TIMEOUT : fake.wait_status;
 }
 
-static void fake_destroy(struct hal_driver_device *self, struct hal_object *object)
-{
-    (void)self;
-    (void)object;
-}
-
-static const struct hal_device_info *info_of(const struct hal_device *device)
-{
-    static const struct hal_device_info info = {.uri = "fake", .driver = "fake", .name = "fake"};
-    (void)device;
-    return &info;
-}
-
-static void no_objects(struct hal_device *device,
-                       void (*visit)(void *user, struct hal_object *object), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static void no_mappings(struct hal_device *device,
-                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
-{
-    (void)device;
-    (void)visit;
-    (void)user;
-}
-
-static const struct hal_core core = {.abi = HAL_DRIVER_ABI,
-                                     .bytes = sizeof core,
-                                     .device_info = info_of,
-                                     .each_object = no_objects,
-                                     .each_mapping = no_mappings,
-                                     .object_retain = hal_object_retain,
-                                     .object_release = hal_object_release};
-static const struct hal_driver_ops ops = {.queue_submit = fake_submit,
-                                          .buffer_create = fake_buffer_create,
-                                          .semaphore_create = fake_semaphore_create,
-                                          .semaphores_wait = fake_wait,
-                                          .command_buffer_prepare = fake_prepare,
-                                          .object_destroy = fake_destroy};
+static const struct hal_driver_ops ops = {
+    FAKE_OPS, .queue_submit = fake_submit, .buffer_create = fake_buffer_create,
+    .semaphore_create = fake_semaphore_create, .semaphores_wait = fake_wait};
 static struct hal_driver_device next = {.ops = &ops};
 
 static struct hal_layer *create_buffer(unsigned interruptions, enum hal_status wait_status)
@@ -136,7 +87,7 @@ static struct hal_layer *create_buffer(unsigned interruptions, enum hal_status w
     memset(&fake, 0, sizeof fake);
     fake.interruptions = interruptions;
     fake.wait_status = wait_status;
-    assert_ok(hal_capture_begin(&core, NULL, &next, &options, &layer));
+    assert_ok(hal_capture_begin(&fake_core, NULL, &next, &options, &layer));
     assert_ok(layer->device->ops->buffer_create(layer->device, &desc, &buffer));
     assert_ptr_equal(buffer, &fake.buffer);
     assert_non_null(fake.held);
