@@ -4,9 +4,12 @@
 #ifndef TESTS_SUPPORT_FOREIGN_H
 #define TESTS_SUPPORT_FOREIGN_H
 
+#include "hal/base/os.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
-#include <sys/wait.h>
+#include <locale.h>
 #include <wchar.h>
 #include <wctype.h>
 
@@ -15,36 +18,52 @@
 static const char foreign_text[] = "\x1b]52;c;Zm9v\x07\x1b[31m\x1b]0;x\x1b\\\r\nforged\x7f\xC2\x9B"
                                    "2J\x9B\xFF\b\b\t\xE2\x80\xAE\xE2\x81\xA6\xE2\x80\xA8%s%n";
 
-static inline void foreign_check(const char *command, const char *text, size_t bytes)
+static inline void foreign_check(const char *command)
 {
     mbstate_t state = {0};
-    for (size_t at = 0; at < bytes;) {
+    for (size_t at = 0; at < output_bytes;) {
         wchar_t c = 0;
-        size_t length = mbrtowc(&c, text + at, bytes - at, &state);
-        if (length > bytes || (length == 0 && text[at] != 0))
-            fail_msg("%s: no UTF-8 at %zu: %.*s", command, at, (int)bytes, text);
+        size_t length = mbrtowc(&c, output + at, output_bytes - at, &state);
+        if (length > output_bytes || (length == 0 && output[at] != 0))
+            fail_msg("%s: no UTF-8 at %zu: %.*s", command, at, (int)output_bytes, output);
         if (c != L'\n' &&
             (iswcntrl((wint_t)c) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069)))
-            fail_msg("%s: U+%04X at %zu: %.*s", command, (unsigned)c, at, (int)bytes, text);
+            fail_msg("%s: U+%04X at %zu: %.*s", command, (unsigned)c, at, (int)output_bytes,
+                     output);
         at += length ? length : 1;
     }
-    if (strncmp(text, "forged", 6) == 0 || strstr(text, "\nforged"))
-        fail_msg("%s: a line of the file's: %s", command, text);
+    if (strncmp(output, "forged", 6) == 0 || strstr(output, "\nforged"))
+        fail_msg("%s: a line of the file's: %s", command, output);
 }
 
-/* Runs a line of shell and checks what it prints; returns its exit status. */
-static inline int foreign_run(const char *command, char *output, size_t capacity)
+struct foreign {
+    struct test_folder folder;
+    char bin[PATH_MAX]; /* where the programs are */
+};
+
+/* Makes the folder; false when the system refuses. */
+static inline bool foreign_begin(struct foreign *foreign)
 {
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    const size_t bytes = fread(output, 1, capacity - 1, pipe);
-    assert_true(bytes < capacity - 1);
-    const int status = pclose(pipe);
-    output[bytes] = '\0';
-    if (!WIFEXITED(status) || WEXITSTATUS(status) > 5)
-        fail_msg("%s: status %d: %s", command, status, output);
-    foreign_check(command, output, bytes);
-    return WEXITSTATUS(status);
+    char self[PATH_MAX];
+    unsetenv("HAL_DEVICE");
+    if (!setlocale(LC_ALL, "C.UTF-8") || setenv("LC_ALL", "C.UTF-8", 1) != 0 ||
+        !test_folder_make(&foreign->folder) || hal_program_path(self, sizeof self) != HAL_OK)
+        return false;
+    *strrchr(self, '/') = '\0'; /* .../tests */
+    *strrchr(self, '/') = '\0';
+    snprintf(foreign->bin, sizeof foreign->bin, "%.4000s/bin", self);
+    return true;
+}
+
+/* Runs a line of shell in the folder, checks what it prints and returns its exit status. */
+static inline int foreign_run(const struct foreign *foreign, const char *line)
+{
+    const int status = command_run("cd '%s' && exec 2>&1 </dev/null && PATH='%s':$PATH && %s",
+                                   foreign->folder.path, foreign->bin, line);
+    if (status > 5)
+        fail_msg("%s: status %d: %s", line, status, output);
+    foreign_check(line);
+    return status;
 }
 
 #endif

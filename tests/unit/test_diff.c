@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace diff, as a program: captures that differ in exactly one way. */
+#include "tests/support/command.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
@@ -7,8 +8,6 @@
 #include <sys/wait.h>
 
 static struct test_folder folder;
-static char output[1 << 14];
-
 static int make_folder(void **state)
 {
     (void)state;
@@ -24,21 +23,7 @@ static int remove_folder(void **state)
 
 static int run(const char *arguments)
 {
-    static char command[2 * PATH_MAX];
-    snprintf(command, sizeof command, "cd %s && %s/hal-trace %s 2>&1", folder.path,
-             HAL_TRACE_FOLDER, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void says(const char *text)
-{
-    if (!strstr(output, text))
-        fail_msg("'%s' does not say '%s'", output, text);
+    return command_run("cd %s && %s/hal-trace %s 2>&1", folder.path, HAL_TRACE_FOLDER, arguments);
 }
 
 /* What a run does; all zero is the plain one. */

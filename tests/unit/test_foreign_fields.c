@@ -3,13 +3,8 @@
  * terminal: nothing of that may come out of any program, whether it takes the trace or refuses it.
  * The fields are those of protobuf-c's descriptors: new ones are swept as well. */
 #include "format/file/reader.h"
-#include "hal/base/os.h"
-#include "tests/support/folder.h"
 #include "tests/support/foreign.h"
 #include "tests/support/replay_trace.h"
-
-#include <locale.h>
-#include <stdlib.h>
 
 enum { MOST_FIELDS = 200, FIELD_BYTES = 4096 };
 
@@ -19,14 +14,13 @@ struct target {
 };
 
 struct fixture {
-    struct test_folder folder;
-    char bin[PATH_MAX], good[PATH_MAX], bad[PATH_MAX], other[PATH_MAX];
+    struct foreign foreign;
+    char good[PATH_MAX], bad[PATH_MAX];
     struct target targets[MOST_FIELDS];
     size_t target_count;
     struct target now; /* what is changed */
     uint64_t changed;
     struct trace_arena arena;
-    char outputs[1 << 22];
 };
 
 /* ---- Fields -------------------------------------------------------------------------------- */
@@ -182,7 +176,7 @@ static void change_frame(struct fixture *f, const struct trace_bytes *raw,
 }
 
 static void copy_data(struct fixture *f, struct trace_reader *reader,
-                      const struct trace_data_frame *frame, struct trace_output *output,
+                      const struct trace_data_frame *frame, struct trace_output *to,
                       struct trace_directory *directory)
 {
     struct trace_bytes raw = {0}, changed = {0};
@@ -194,7 +188,7 @@ static void copy_data(struct fixture *f, struct trace_reader *reader,
     change_frame(f, &raw, &changed);
     if (f->now.message == &haltrace__note__descriptor)
         change_message(f, &note->base);
-    assert_int_equal(trace_output_data_frame(output, changed.data, changed.count, note, &bytes),
+    assert_int_equal(trace_output_data_frame(to, changed.data, changed.count, note, &bytes),
                      HAL_OK);
     (void)!trace_directory_add_data(directory, note, bytes); /* it may contradict itself */
     free(raw.data);
@@ -202,13 +196,13 @@ static void copy_data(struct fixture *f, struct trace_reader *reader,
 }
 
 static void copy_blobs(struct fixture *f, struct trace_reader *reader,
-                       const struct trace_blobs_frame *frame, struct trace_output *output,
+                       const struct trace_blobs_frame *frame, struct trace_output *to,
                        struct trace_directory *directory)
 {
     struct trace_frame_head head;
     uint8_t *meta;
     uint64_t bytes;
-    const uint64_t offset = output->offset;
+    const uint64_t offset = to->offset;
     Haltrace__Blobs *blobs = room(f, sizeof *blobs);
     assert_int_equal(trace_input_head(&reader->input, frame->offset, frame->offset + frame->bytes,
                                       &head, &f->arena, &meta),
@@ -218,9 +212,9 @@ static void copy_blobs(struct fixture *f, struct trace_reader *reader,
     *blobs = *frame->blobs;
     if (f->now.message == &haltrace__blobs__descriptor)
         change_message(f, &blobs->base);
-    assert_int_equal(trace_output_own_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data,
-                                            head.raw_bytes, &bytes),
-                     HAL_OK);
+    assert_int_equal(
+        trace_output_own_frame(to, TRACE_FRAME_BLOBS, &blobs->base, data, head.raw_bytes, &bytes),
+        HAL_OK);
     (void)!trace_directory_add_blobs(directory, blobs, offset, bytes); /* they, too */
 }
 
@@ -228,33 +222,33 @@ static void copy_blobs(struct fixture *f, struct trace_reader *reader,
 static void write_changed(struct fixture *f)
 {
     struct trace_reader *reader;
-    struct trace_output output;
+    struct trace_output to;
     struct trace_directory directory;
     size_t data = 0, blobs = 0;
     f->changed = 0;
     trace_arena_init(&f->arena, SIZE_MAX);
     trace_directory_init(&directory);
     assert_int_equal(trace_reader_open(f->good, &reader), HAL_OK);
-    assert_int_equal(trace_output_open(&output, f->bad, true, 0), HAL_OK);
+    assert_int_equal(trace_output_open(&to, f->bad, true, 0), HAL_OK);
     const struct trace_directory *from = &reader->directory;
     while (data < from->data_count || blobs < from->blobs_count) {
         if (blobs == from->blobs_count ||
             (data < from->data_count && from->data[data].note->offset < from->blobs[blobs].offset))
-            copy_data(f, reader, &from->data[data++], &output, &directory);
+            copy_data(f, reader, &from->data[data++], &to, &directory);
         else
-            copy_blobs(f, reader, &from->blobs[blobs++], &output, &directory);
+            copy_blobs(f, reader, &from->blobs[blobs++], &to, &directory);
     }
-    if (trace_directory_write(&directory, &output) != HAL_OK)
-        output.status = HAL_OK; /* it is walked, then */
-    assert_int_equal(trace_output_flush(&output), HAL_OK);
-    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
-    assert_int_equal(trace_output_close(&output), HAL_OK);
+    if (trace_directory_write(&directory, &to) != HAL_OK)
+        to.status = HAL_OK; /* it is walked, then */
+    assert_int_equal(trace_output_flush(&to), HAL_OK);
+    assert_int_equal(trace_destination_publish(&to.to), HAL_OK);
+    assert_int_equal(trace_output_close(&to), HAL_OK);
     trace_directory_finish(&directory);
     trace_reader_close(reader);
     trace_arena_finish(&f->arena);
 }
 
-static void build_good(struct fixture *f, const char *path, const char *decoration)
+static void build_good(const char *path, const char *decoration)
 {
     static struct trace_builder b;
     const struct trace_header header = builder_default_header();
@@ -270,76 +264,58 @@ static void build_good(struct fixture *f, const char *path, const char *decorati
     const struct trace_health health = {.status = HAL_IO, .message = "a message", .clock = "tsc"};
     if (builder_close(&b, &health) != HAL_OK)
         fail_msg("%s", hal_message());
-    (void)f;
 }
 
 /* ---- What comes out ------------------------------------------------------------------------ */
 
-/* `BAD` is the trace, `GOOD` another one, in the folder that they run in. */
 static const char *const commands[] = {
-    "hal-trace info BAD",
-    "hal-trace info --json BAD",
-    "hal-trace dump BAD",
-    "hal-trace dump --json BAD",
-    "hal-trace stats BAD",
-    "hal-trace stats --json BAD",
-    "hal-trace verify BAD",
-    "hal-trace verify --json BAD",
-    "hal-trace races BAD",
-    "hal-trace symbolize BAD",
-    "hal-trace diff GOOD BAD",
-    "hal-trace diff BAD GOOD",
-    "hal-trace diff --json GOOD BAD",
-    "hal-trace trim -f -o x.pb.zst --submissions=0.. BAD",
-    "hal-trace trim -f -o x.pb.zst --scope=nothing BAD",
-    "hal-trace strip -f -o x.pb.zst BAD",
-    "hal-trace merge -f -o x.pb.zst GOOD BAD",
-    "hal-trace recompress -f -o x.pb.zst BAD",
-    "hal-trace recover -f -o x.pb.zst BAD",
-    "hal-trace extract --executables=kernels BAD",
-    "hal-trace extract --file=nothing -o x.bin BAD",
-    "hal-trace export --format=chrome BAD",
-    "hal-trace export --format=jsonl BAD",
-    "hal-trace export --format=perfetto -o x.perfetto BAD",
-    "hal-trace export --format=sqlite -o x.sqlite BAD",
-    "hal-view --utf8 --print=summary,timeline,submissions,gaps BAD",
-    "hal-view --utf8 --print=findings,kernels,memory,iterations BAD",
-    "hal-view --json --print=summary,timeline,submissions,gaps BAD",
-    "hal-view --json --print=findings,kernels,memory,iterations BAD",
-    "hal-view --print --fail-on='failures>0,races>0' BAD",
-    "hal-view --diff=GOOD BAD",
-    "hal-view --diff=GOOD --json BAD",
-    "hal-view --svg=- BAD",
-    "hal-view --dump-frame --color=never --utf8 --keys='j<Enter>S' BAD",
-    "hal-view --plain BAD",
-    "hal-replay BAD",
-    "hal-replay --trusted BAD",
-    "hal-replay --trusted --json BAD",
-    "hal-replay --trusted --bisect BAD",
-    "hal-replay --trusted --dump=b@#s0=x.bin BAD",
+    "hal-trace info bad.pb.zst",
+    "hal-trace info --json bad.pb.zst",
+    "hal-trace dump bad.pb.zst",
+    "hal-trace dump --json bad.pb.zst",
+    "hal-trace stats bad.pb.zst",
+    "hal-trace stats --json bad.pb.zst",
+    "hal-trace verify bad.pb.zst",
+    "hal-trace verify --json bad.pb.zst",
+    "hal-trace races bad.pb.zst",
+    "hal-trace symbolize bad.pb.zst",
+    "hal-trace diff good.pb.zst bad.pb.zst",
+    "hal-trace diff bad.pb.zst good.pb.zst",
+    "hal-trace diff --json good.pb.zst bad.pb.zst",
+    "hal-trace trim -f -o x.pb.zst --submissions=0.. bad.pb.zst",
+    "hal-trace trim -f -o x.pb.zst --scope=nothing bad.pb.zst",
+    "hal-trace strip -f -o x.pb.zst bad.pb.zst",
+    "hal-trace merge -f -o x.pb.zst good.pb.zst bad.pb.zst",
+    "hal-trace recompress -f -o x.pb.zst bad.pb.zst",
+    "hal-trace recover -f -o x.pb.zst bad.pb.zst",
+    "hal-trace extract --executables=kernels bad.pb.zst",
+    "hal-trace extract --file=nothing -o x.bin bad.pb.zst",
+    "hal-trace export --format=chrome bad.pb.zst",
+    "hal-trace export --format=jsonl bad.pb.zst",
+    "hal-trace export --format=perfetto -o x.perfetto bad.pb.zst",
+    "hal-trace export --format=sqlite -o x.sqlite bad.pb.zst",
+    "hal-view --utf8 --print=summary,timeline,submissions,gaps bad.pb.zst",
+    "hal-view --utf8 --print=findings,kernels,memory,iterations bad.pb.zst",
+    "hal-view --json --print=summary,timeline,submissions,gaps bad.pb.zst",
+    "hal-view --json --print=findings,kernels,memory,iterations bad.pb.zst",
+    "hal-view --print --fail-on='failures>0,races>0' bad.pb.zst",
+    "hal-view --diff=good.pb.zst bad.pb.zst",
+    "hal-view --diff=good.pb.zst --json bad.pb.zst",
+    "hal-view --svg=- bad.pb.zst",
+    "hal-view --dump-frame --color=never --utf8 --keys='j<Enter>S' bad.pb.zst",
+    "hal-view --plain bad.pb.zst",
+    "hal-replay bad.pb.zst",
+    "hal-replay --trusted bad.pb.zst",
+    "hal-replay --trusted --json bad.pb.zst",
+    "hal-replay --trusted --bisect bad.pb.zst",
+    "hal-replay --trusted --dump=b@#s0=x.bin bad.pb.zst",
 };
 
-static void run_all(struct fixture *f)
+static void run_all(const struct fixture *f)
 {
-    char command[4 * PATH_MAX], arguments[PATH_MAX];
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        size_t used = 0;
-        for (const char *at = commands[i]; *at; at++) {
-            const bool bad = strncmp(at, "BAD", 3) == 0, good = strncmp(at, "GOOD", 4) == 0;
-            used += (size_t)snprintf(arguments + used, sizeof arguments - used, "%s",
-                                     bad    ? "bad.pb.zst"
-                                     : good ? "good.pb.zst"
-                                            : (char[]){*at, '\0'});
-            at += bad ? 2 : good ? 3 : 0;
-        }
-        snprintf(command, sizeof command, "cd '%s' && '%s/%s 2>&1 </dev/null", f->folder.path,
-                 f->bin, arguments);
-        char *const program_end = strchr(strstr(command, "/bin/") + 5, ' ');
-        memmove(program_end + 1, program_end, strlen(program_end) + 1);
-        *program_end = '\'';
-        if (foreign_run(command, f->outputs, sizeof f->outputs) == 2)
-            fail_msg("%s: %s", command, f->outputs); /* it read nothing */
-    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (foreign_run(&f->foreign, commands[i]) == 2)
+            fail_msg("%s: %s", commands[i], output); /* it read nothing */
 }
 
 /* ---- Tests --------------------------------------------------------------------------------- */
@@ -368,11 +344,10 @@ TEST_ON(every_field_is_clean, struct fixture *f)
 /* Lines of --help that begin with a command's name, and not with an option. */
 TEST_ON(every_command_is_swept, struct fixture *f)
 {
-    char command[2 * PATH_MAX], name[32];
+    char command[64], name[32];
     size_t found = 0;
-    snprintf(command, sizeof command, "'%s/hal-trace' --help", f->bin);
-    assert_int_equal(foreign_run(command, f->outputs, sizeof f->outputs), 0);
-    for (const char *line = f->outputs; line; line = strchr(line, '\n')) {
+    assert_int_equal(foreign_run(&f->foreign, "hal-trace --help"), 0);
+    for (const char *line = output; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, "  hal-trace ", 12) == 0 || sscanf(line, "  %31[a-z] ", name) != 1 ||
             strncmp(line, "  ", 2) != 0)
@@ -390,32 +365,26 @@ TEST_ON(every_command_is_swept, struct fixture *f)
 
 TEST_ON(all_strings_are_clean, struct fixture *f)
 {
-    build_good(f, f->bad, foreign_text);
+    build_good(f->bad, foreign_text);
     run_all(f);
 }
 
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    char self[PATH_MAX];
     *state = &fixture;
-    unsetenv("HAL_DEVICE");
-    if (!setlocale(LC_ALL, "C.UTF-8") || setenv("LC_ALL", "C.UTF-8", 1) != 0 ||
-        !test_folder_make(&fixture.folder) || hal_program_path(self, sizeof self) != HAL_OK)
+    if (!foreign_begin(&fixture.foreign))
         return -1;
-    *strrchr(self, '/') = '\0'; /* .../tests */
-    *strrchr(self, '/') = '\0';
-    snprintf(fixture.bin, sizeof fixture.bin, "%.4000s/bin", self);
-    test_folder_file(&fixture.folder, "good.pb.zst", fixture.good);
-    test_folder_file(&fixture.folder, "bad.pb.zst", fixture.bad);
-    build_good(&fixture, fixture.good, NULL);
+    test_folder_file(&fixture.foreign.folder, "good.pb.zst", fixture.good);
+    test_folder_file(&fixture.foreign.folder, "bad.pb.zst", fixture.bad);
+    build_good(fixture.good, NULL);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     const struct fixture *fixture = *state;
-    test_folder_remove(&fixture->folder);
+    test_folder_remove(&fixture->foreign.folder);
     return 0;
 }
 

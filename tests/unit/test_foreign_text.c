@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace whose every text commands a terminal: nothing of that may come out of any program. What a
  * control character is, the C library says. */
-#include "hal/base/os.h"
 #include "hal/base/text.h"
-#include "tests/support/folder.h"
 #include "tests/support/foreign.h"
 #include "tests/support/replay_trace.h"
 
-#include <locale.h>
-
 struct fixture {
-    struct test_folder folder;
-    char bin[PATH_MAX], good[PATH_MAX], wrong[PATH_MAX], broken[PATH_MAX];
-    char outputs[1 << 20];
+    struct foreign foreign;
+    char good[PATH_MAX], wrong[PATH_MAX], broken[PATH_MAX];
 };
 
 /* ---- Traces -------------------------------------------------------------------------------- */
@@ -58,14 +53,15 @@ static void build_traces(struct fixture *fixture)
 {
     static struct trace_builder b;
     const struct trace_semaphore_value one = {2, 1};
-    open_decorated(&b, test_folder_file(&fixture->folder, "good.pb.zst", fixture->good));
+    open_decorated(&b, test_folder_file(&fixture->foreign.folder, "good.pb.zst", fixture->good));
     every_build(&b, false);
     close_decorated(&b);
     /* Its kernel has a name that no compiler knows. */
-    open_decorated(&b, test_folder_file(&fixture->folder, "broken.pb.zst", fixture->broken));
+    open_decorated(&b,
+                   test_folder_file(&fixture->foreign.folder, "broken.pb.zst", fixture->broken));
     every_build(&b, true);
     close_decorated(&b);
-    open_decorated(&b, test_folder_file(&fixture->folder, "wrong.pb.zst", fixture->wrong));
+    open_decorated(&b, test_folder_file(&fixture->foreign.folder, "wrong.pb.zst", fixture->wrong));
     builder_buffer_create(&b, 1, "result", 64);
     builder_semaphore_create(&b, 2, "done", 0);
     builder_command_buffer_create(&b, 3, "commands", 0);
@@ -81,15 +77,14 @@ static void build_traces(struct fixture *fixture)
 /* ---- What comes out ------------------------------------------------------------------------ */
 
 /* Returns whether something of the file was in it. */
-static bool check(struct fixture *fixture, const char *program, const char *arguments,
+static bool check(const struct fixture *fixture, const char *program, const char *arguments,
                   const char *trace)
 {
-    char command[4 * PATH_MAX];
-    snprintf(command, sizeof command, "cd '%s' && '%s/%s' %s '%s' 2>&1 </dev/null",
-             fixture->folder.path, fixture->bin, program, arguments, trace);
-    const int status = foreign_run(command, fixture->outputs, sizeof fixture->outputs);
-    assert_true(fixture->outputs[0] && status != 2);
-    return strstr(fixture->outputs, "forged") != NULL;
+    char line[4 * PATH_MAX];
+    snprintf(line, sizeof line, "%s %s '%s'", program, arguments, trace);
+    const int status = foreign_run(&fixture->foreign, line);
+    assert_true(output[0] && status != 2);
+    return strstr(output, "forged") != NULL;
 }
 
 /* ---- Tests --------------------------------------------------------------------------------- */
@@ -199,15 +194,9 @@ TEST_ON(views_are_plain, struct fixture *fixture)
 static int set_up(void **state)
 {
     static struct fixture fixture;
-    char self[PATH_MAX];
     *state = &fixture;
-    unsetenv("HAL_DEVICE");
-    if (!setlocale(LC_ALL, "C.UTF-8") || setenv("LC_ALL", "C.UTF-8", 1) != 0 ||
-        !test_folder_make(&fixture.folder) || hal_program_path(self, sizeof self) != HAL_OK)
+    if (!foreign_begin(&fixture.foreign))
         return -1;
-    *strrchr(self, '/') = '\0'; /* .../tests */
-    *strrchr(self, '/') = '\0';
-    snprintf(fixture.bin, sizeof fixture.bin, "%.4000s/bin", self);
     build_traces(&fixture);
     return 0;
 }
@@ -215,7 +204,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     const struct fixture *fixture = *state;
-    test_folder_remove(&fixture->folder);
+    test_folder_remove(&fixture->foreign.folder);
     return 0;
 }
 

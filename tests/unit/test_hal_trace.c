@@ -2,34 +2,18 @@
 /* The program hal-trace: output, exit statuses, bad arguments and files, labels that would upset a
  * terminal, an output that cannot be written. */
 #include "format/trace.h"
+#include "tests/support/command.h"
 #include "tests/support/test.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/haltrace-tool-XXXXXX";
 static char path[sizeof folder + 16];
-static char output[1 << 16];
-
 /* Runs hal-trace with standard error joined to its output; returns the exit status. */
 static int run(const char *arguments)
 {
-    char command[512];
-    snprintf(command, sizeof command, "cd %s && " HAL_TRACE " %s 2>&1", folder, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    const size_t bytes = fread(output, 1, sizeof output - 1, pipe);
-    output[bytes] = '\0';
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void says(const char *text)
-{
-    if (!strstr(output, text))
-        fail_msg("'%s' does not say '%s'", output, text);
+    return command_run("cd %s && " HAL_TRACE " %s 2>&1", folder, arguments);
 }
 
 static size_t lines(void)

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace dump's filters, symbolize, and what the reader knows of chunks without reading them. */
+#include "tests/support/command.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_folder.h"
 
 #include <math.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static char output[1 << 14];
 
 static int run(const char *arguments)
 {
-    static char command[2 * PATH_MAX];
-    snprintf(command, sizeof command, "cd %s && %s/hal-trace %s trace.pb.zst 2>&1", folder.path,
-             HAL_TRACE_FOLDER, arguments);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return command_run("cd %s && %s/hal-trace %s trace.pb.zst 2>&1", folder.path, HAL_TRACE_FOLDER,
+                       arguments);
 }
 
 static unsigned lines(void)
@@ -29,12 +20,6 @@ static unsigned lines(void)
     for (const char *at = output; *at; at++)
         count += *at == '\n';
     return count;
-}
-
-static void says(const char *text)
-{
-    if (!strstr(output, text))
-        fail_msg("'%s' does not say '%s'", output, text);
 }
 
 /* Ten submissions in ten frames, 1 ms apart from 1 ms on. */

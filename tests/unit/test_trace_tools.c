@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace stats, verify, extract: numbers worked out by hand, damage found, files made. */
+#include "tests/support/command.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
@@ -15,27 +16,10 @@ static const char source[] = "kernel void twice() {}\nkernel void never() {}\n";
 
 static struct test_folder folder;
 static char path[PATH_MAX];
-static char output[1 << 14];
-
 /* Runs a shell command in the folder; the exit status. */
 static int run(const char *command_line)
 {
-    static char command[3 * PATH_MAX];
-    snprintf(command, sizeof command, "cd %s && PATH=%s:$PATH && %s", folder.path, HAL_TRACE_FOLDER,
-             command_line);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    const size_t bytes = fread(output, 1, sizeof output - 1, pipe);
-    output[bytes] = '\0';
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void says(const char *text)
-{
-    if (!strstr(output, text))
-        fail_msg("'%s' does not say '%s'", output, text);
+    return command_run("cd %s && PATH=%s:$PATH && %s", folder.path, HAL_TRACE_FOLDER, command_line);
 }
 
 /* #s0 runs ONCE and AGAIN, #s1 AGAIN alone. */

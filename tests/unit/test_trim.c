@@ -2,6 +2,7 @@
 /* hal-trace trim, strip and merge, as programs. What a trimmed trace does is worked out by a small
  * interpreter of its own: whatever was trimmed, it never hangs, and every read-back that is left
  * sees the recorded bytes. HALTRACE_TRIM_SEEDS: how many random traces. */
+#include "tests/support/command.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
@@ -19,8 +20,6 @@ enum {
 };
 
 static struct test_folder folder;
-static char output[1 << 14];
-
 static int make_folder(void **state)
 {
     (void)state;
@@ -37,21 +36,8 @@ static int remove_folder(void **state)
 /* Runs a shell command in the folder; the exit status. */
 static int run(const char *command_line)
 {
-    static char command[3 * PATH_MAX];
-    snprintf(command, sizeof command, "cd %s && PATH=%s:$PATH && exec 2>&1; %s", folder.path,
-             HAL_TRACE_FOLDER, command_line);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
-    const int status = pclose(pipe);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-static void says(const char *text)
-{
-    if (!strstr(output, text))
-        fail_msg("'%s' does not say '%s'", output, text);
+    return command_run("cd %s && PATH=%s:$PATH && exec 2>&1; %s", folder.path, HAL_TRACE_FOLDER,
+                       command_line);
 }
 
 static const char *file(const char *name)
