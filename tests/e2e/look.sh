@@ -86,8 +86,7 @@ same "$(grep -cE '^ +progress \([0-9]+\) ' stdout)" 2 "semaphores with a name of
 
 # Who watches sees how far it is, through the jail; a file does not.
 if command -v python3 >/dev/null; then
-    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' \
-        "$bin/hal-replay" --repeat=50 t.pb.zst </dev/null >watched || fail "nobody may watch"
+    python3 "$root/tests/e2e/terminal.py" "$bin/hal-replay" --repeat=50 t.pb.zst >watched || fail "nobody may watch"
     grep -q "run 1 of 50" watched || fail "no progress on a terminal"
 fi
 run 0 "$bin/hal-replay" --repeat=50 t.pb.zst

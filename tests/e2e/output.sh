@@ -41,7 +41,8 @@ hal-capture --help
 END
 
 cat >check.py <<'PYTHON'
-import errno, os, pty, re, signal, subprocess, sys
+import errno, os, re, signal, subprocess, sys
+from terminal import on_terminal
 bin = sys.argv[1]
 failures = []
 
@@ -79,25 +80,6 @@ def plain(line):
     if done.returncode or done.stderr or b"\x1b" in text or b"\r" in text:
         complain(line, f"in a file: {done.returncode}, {done.stderr!r}, sequences: {b'%c' % 27 in done.stdout}")
 
-# What it prints on a terminal of its own.
-def on_terminal(line, **environment):
-    process, terminal = pty.fork()
-    if process == 0:
-        os.environ.update(environment)
-        name, *rest = command(line)
-        os.execv(name, [name, *rest])
-    text = b""
-    while True:
-        try:
-            some = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not some:
-            break
-        text += some
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), text
-
 lines = [line.strip() for line in open("programs")]
 for line in lines:
     broken_pipe(line)
@@ -108,7 +90,7 @@ for line in lines:
 for line, name in (("hal-trace verify t.pb.zst", b"verifying"), ("hal-trace stats t.pb.zst", b"counting"),
                    ("hal-trace merge -f -o both.pb.zst t.pb.zst t.pb.zst", b"merging"),
                    ("hal-trace recompress -f -o small.pb.zst t.pb.zst", b"recompressing")):
-    status, text = on_terminal(line, TERM="dumb")
+    status, text = on_terminal(command(line), {"TERM": "dumb"})
     bars = re.findall(rb"\r(\w+) *\[(#*)( *)\] (\d+) %", text)
     if status or not bars or b"\x1b" in text:
         complain(line, f"no bar on a terminal: {status}, {text[:300]!r}")
@@ -120,8 +102,8 @@ for line, name in (("hal-trace verify t.pb.zst", b"verifying"), ("hal-trace stat
 
 # Colours on a terminal, but not with NO_COLOR.
 for environment, wanted in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)):
-    status, text = on_terminal("hal-view --dump-frame t.pb.zst", TERM="xterm-256color",
-                               CLICOLOR_FORCE="1", **environment)
+    status, text = on_terminal(command("hal-view --dump-frame t.pb.zst"),
+                               {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1", **environment})
     if status or (b"\x1b[" in text) != wanted:
         complain(str(environment), f"colours: {b'%c' % 27 in text}, wanted: {wanted}, status {status}")
 

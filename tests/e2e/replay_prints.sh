@@ -7,28 +7,16 @@ export HAL_DEVICE=cpu
 run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=4 --layers=2 --width=64
 run 0 "$bin/hal-capture" -o s.pb.zst -- "$bin/decode" --tokens=2 --layers=2 --width=64 --sync=op
 
-cat >terminal.py <<'PYTHON'
-import os, pty, signal, sys
+cat >prints.py <<'PYTHON'
+import os, signal, sys
+from terminal import on_terminal
 
-# What it sends to a terminal of its own. Stops it as soon as there is progress, if asked to.
-def sent(command, stop):
-    process, terminal = pty.fork()
-    if process == 0:
-        os.execv(command[0], command)
-    text = b""
-    while True:
-        try:
-            some = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not some:
-            break
-        text += some
-        if stop and b"\rrun " in text:
-            os.kill(process, signal.SIGTERM)
-            stop = False
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), text.decode()
+# Stopped as soon as there is progress.
+def stop(process, text):
+    running = b"\rrun " in text
+    if running:
+        os.kill(process, signal.SIGTERM)
+    return running
 
 # What is to be seen there: returns go to the line's begin, characters replace what was there.
 def shown(text):
@@ -49,7 +37,8 @@ times, status = int(sys.argv[1]), int(sys.argv[2])
 begins, command = sys.argv[3:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]
 wrong = 0
 for i in range(times):
-    ended, text = sent(command, status < 0)
+    ended, sent = on_terminal(command, watch=stop if status < 0 else None)
+    text = sent.decode()
     lines = shown(text)
     good = ended == status and len(lines) == len(begins) + 1 and not lines[-1] and \
         all(line.startswith(begin) for line, begin in zip(lines, begins))
@@ -61,7 +50,7 @@ print(f"{wrong} of {times} times wrong")
 sys.exit(wrong != 0)
 PYTHON
 
-terminal() { run 0 python3 terminal.py "$@"; }
+terminal() { run 0 python3 prints.py "$@"; }
 terminal 40 0 t.pb.zst: "8 submissions of" "same: " "time of 50 runs" -- \
     "$bin/hal-replay" --repeat=50 t.pb.zst
 terminal 20 0 s.pb.zst: "24 submissions of" "same: " "what if coalesce-submissions" "hazards: " \
