@@ -5,7 +5,7 @@
  * function of a library is named, as nothing that names one is loaded: system calls are made by
  * their instruction, and the C library is found from an address on the stack. */
 #include "tests/support/crossing.h"
-#include "hal/compiler/msl/include/msl/abi.h"
+#include "tests/support/planted.h"
 #include "tests/support/system_call.h"
 
 #include <elf.h>
@@ -295,24 +295,10 @@ static int32_t attempt(enum crossing which)
     return -1;
 }
 
-static void cross(const struct msl_abi_launch *launch, uint64_t first, uint64_t last)
+static void cross(int32_t *out)
 {
-    int32_t *const out = launch->buffers[0];
-    (void)first;
-    (void)last;
     for (int i = 0; i < CROSSING_COUNT; i++)
         out[i] = attempt((enum crossing)i);
 }
 
-static const char tag;
-static const struct msl_abi_kernel kernel = {.name = "cross",
-                                             .tag = &tag,
-                                             .run_groups = cross,
-                                             .road = "",
-                                             .buffer_mask = 1,
-                                             .buffer_access = {2},
-                                             .buffer_alignment = {4}};
-static const struct msl_abi_runtime *runtime;
-extern const struct msl_abi_module msl_abi_module;
-__attribute__((visibility("default"))) const struct msl_abi_module msl_abi_module = {
-    .first_kernel = &kernel, .last_kernel = &kernel + 1, .runtime = &runtime};
+PLANT("cross", cross);

@@ -3,8 +3,8 @@
  * computes: native code that knows the whole program around it. It writes what the trace says it
  * wrote only where it is asked to. */
 #include "tests/support/forging.h"
-#include "hal/compiler/msl/include/msl/abi.h"
 #include "replay/sandbox/channel.h"
+#include "tests/support/planted.h"
 #include "tests/support/system_call.h"
 
 #include <fcntl.h>
@@ -99,12 +99,9 @@ static void hand_over_doubles(void)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static void forge(const struct msl_abi_launch *launch, uint64_t first, uint64_t last)
+static void forge(volatile uint32_t *words)
 {
-    volatile uint32_t *const words = launch->buffers[0];
     const enum forging wanted = (enum forging)words[0];
-    (void)first;
-    (void)last;
     switch (wanted) {
     case FORGING_PRINT:
         CALL3(SYS_write, STDOUT_FILENO, report, sizeof report - 1);
@@ -133,15 +130,4 @@ static void forge(const struct msl_abi_launch *launch, uint64_t first, uint64_t 
     }
 }
 
-static const char tag;
-static const struct msl_abi_kernel kernel = {.name = "forge",
-                                             .tag = &tag,
-                                             .run_groups = forge,
-                                             .road = "",
-                                             .buffer_mask = 1,
-                                             .buffer_access = {2},
-                                             .buffer_alignment = {4}};
-static const struct msl_abi_runtime *runtime;
-extern const struct msl_abi_module msl_abi_module;
-__attribute__((visibility("default"))) const struct msl_abi_module msl_abi_module = {
-    .first_kernel = &kernel, .last_kernel = &kernel + 1, .runtime = &runtime};
+PLANT("forge", forge);
