@@ -15,7 +15,7 @@ enum { KIB = 1024, MIB = 1024 * KIB };
 
 static int set_up(void **state)
 {
-    if (make_folder(state) != 0)
+    if (make_trace_folder(state) != 0)
         return -1;
     setenv("HAL_DEVICE_PROFILING_SIDECAR", folder.path, 1); /* failed files leave theirs */
     return 0;

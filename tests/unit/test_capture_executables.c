@@ -14,7 +14,7 @@ static uint8_t junk[JUNK_BYTES];
 
 static int set_up(void **state)
 {
-    if (make_folder(state) != 0)
+    if (make_trace_folder(state) != 0)
         return -1;
     for (size_t i = 0; i < JUNK_BYTES; i++)
         junk[i] = (uint8_t)(i * 7);

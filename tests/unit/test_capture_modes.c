@@ -128,4 +128,4 @@ TEST(the_header_says_what_was_asked_for)
 }
 
 TEST_FIXTURE(NULL, remove_trace);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -185,4 +185,4 @@ TEST(submissions_have_stacks)
 }
 
 TEST_FIXTURE(NULL, remove_trace);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

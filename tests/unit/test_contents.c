@@ -8,30 +8,12 @@
 #include "format/trace.h"
 #include "tests/support/random_records.h"
 #include "tests/support/test.h"
+#include "tests/support/trace_folder.h"
 
 #include <openssl/sha.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/haltrace-contents-XXXXXX";
-static char path[sizeof folder + 16];
-
 static bool without_sha256; /* what the test in progress writes */
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 static struct trace_writer *open_writer(void)
 {
@@ -339,4 +321,4 @@ TEST(recompressed_traces_are_smaller)
     unlink(other);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -271,4 +271,4 @@ TEST(what_cannot_be_recorded_is_stored)
 }
 
 TEST_FIXTURE(NULL, remove_trace);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

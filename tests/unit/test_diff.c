@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace diff, as a program: captures that differ in exactly one way. */
 #include "tests/support/command.h"
-#include "tests/support/folder.h"
+#include "tests/support/own_folder.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
 #include <sys/wait.h>
-
-static struct test_folder folder;
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static int run(const char *arguments)
 {

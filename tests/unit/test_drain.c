@@ -21,7 +21,7 @@ static char whole[PATH_MAX];
 
 static int set_up(void **state)
 {
-    if (make_folder(state) != 0)
+    if (make_trace_folder(state) != 0)
         return -1;
     test_folder_file(&folder, "whole.pb.zst", whole);
     return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An executable cache that several processes use at once: each gets what it asked for, also while
  * others throw it out, and the directory stays inside its limit. */
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/own_folder.h"
 
 #include <fcntl.h>
 #if defined(__linux__)
@@ -21,21 +21,6 @@
 #endif
 
 enum { PROCESSES = 3, ROUNDS = 2, SOURCES = 3 };
-
-static struct test_folder folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static bool runs(struct hal_device *device, struct hal_executable *executable, uint32_t wanted)
 {

@@ -2,7 +2,7 @@
 /* hal-trace export, as a program: every event and every command of a trace is found in what comes
  * out, by a decoder of protobuf's wire format that knows nothing but the numbers of Perfetto's
  * fields; slices nest, counters add up, and every arrow has a beginning before its end. */
-#include "tests/support/folder.h"
+#include "tests/support/own_folder.h"
 #include "tests/support/random_records.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
@@ -11,21 +11,6 @@
 #include <sys/wait.h>
 
 enum { KEY_BYTES = 160, MOST_KEYS = 4000, MOST_TRACKS = 200, MOST_FLOWS = 400 };
-
-static struct test_folder folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static const char *file(const char *name)
 {

@@ -222,4 +222,4 @@ TEST_WITH(of_a_process_that_runs_is_not_due, NULL, remove_trace)
     assert_false(is_due());
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

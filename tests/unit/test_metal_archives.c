@@ -2,8 +2,8 @@
 /* hal/drivers/metal/archive.m: what executable caches keep is used when it is whole, this user's,
  * and for this device and system, and else made again; the executable works whatever happens to the
  * file. Preparing happens in processes of their own, each with a host Metal of its own. */
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/own_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 
 enum { KERNELS = 3, WRONG = 2, KEPT = 10, MADE = 11 };
-
-static struct test_folder folder;
 
 /* ---- One process ---------------------------------------------------------------------------- */
 
@@ -253,19 +251,6 @@ TEST(several_processes_share_one)
     }
     assert_int_equal(count_archives(directory, path), 1);
     assert_int_equal(run("dirty", directory), KEPT);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
 }
 
 TEST_SUITE_FIXTURE(make_folder, remove_folder);

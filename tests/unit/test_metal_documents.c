@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures by Metal itself (.gputrace documents), and what the emulation writes into them:
  * encoders, commands, labels and debug groups, as Metal was given them. */
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/own_folder.h"
 
 #include <sys/stat.h>
-
-static struct test_folder folder;
 
 /* Which of its two variables a Metal reads depends on its version: the message names both. */
 TEST(documents_need_metals_permission)
@@ -248,19 +246,6 @@ TEST(debug_groups_span_encoders)
     hal_command_buffer_release(commands);
     hal_buffer_release(buffer);
     hal_device_release(device);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
 }
 
 TEST_SUITE_FIXTURE(make_folder, remove_folder);

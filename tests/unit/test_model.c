@@ -3,6 +3,7 @@
  * out by hand, and traces that contradict themselves. Times are relative to the capture's start. */
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_folder.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/model.h"
 
@@ -10,25 +11,6 @@
 #include <unistd.h>
 
 enum { START_NS = 1000, SEMAPHORE = 1, KERNELS = 2, FIRST = 10, SECOND = 11, BUFFER = 20 };
-
-static char folder[] = "/tmp/test_model.XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 /* The next event takes [begin, end). */
 static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
@@ -606,4 +588,4 @@ TEST(what_buffers_hold_is_not_read)
     view_model_close(model);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -147,4 +147,4 @@ TEST(it_is_let_go_of_at_the_end)
     assert_int_equal(references(), 1);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

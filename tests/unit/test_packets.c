@@ -4,30 +4,12 @@
  * slices nest, flows lead from a submission to its work. Skipped without the tools. */
 #include "format/trace.h"
 #include "tests/support/test.h"
+#include "tests/support/trace_folder.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
 enum { COMMANDS = 10 };
-
-static char folder[] = "/tmp/haltrace-packets-XXXXXX";
-static char path[sizeof folder + 16];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 /* ---- A trace with known times ------------------------------------------------------------- */
 
@@ -313,7 +295,7 @@ static FILE *start(const char *command)
 
 static void decode_packets(void)
 {
-    char command[512], line[256];
+    char command[PATH_MAX + 256], line[256];
     snprintf(command, sizeof command,
              "zstd -q -dc %s | protoc -I %s --decode=perfetto.protos.Trace perfetto.proto", path,
              SOURCE_FOLDER "/tests/unit");
@@ -493,7 +475,7 @@ TEST(memory_is_counted)
     assert_int_equal(found, 4);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);
 
 int main(void)
 {

@@ -394,4 +394,4 @@ TEST(captures_without_sense_are_survived)
     }
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

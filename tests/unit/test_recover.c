@@ -24,7 +24,7 @@ enum { MOST_THREADS = 4, TELLS = 2 };
 
 static int set_up(void **state)
 {
-    if (make_folder(state) != 0)
+    if (make_trace_folder(state) != 0)
         return -1;
     setenv("HAL_DEVICE_PROFILING_SIDECAR", TRACE_SIDECAR_FOLDER, 1);
     return 0;

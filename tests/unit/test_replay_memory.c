@@ -92,4 +92,4 @@ TEST(the_peak_is_the_program_s)
 }
 
 TEST_FIXTURE(NULL, remove_trace);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -62,7 +62,7 @@ TEST(zstd_finds_the_file_sound)
     assert_int_equal(system(command), 0);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);
 
 int main(void)
 {

@@ -168,4 +168,4 @@ TEST(threads_without_room_end_the_recording)
 }
 
 TEST_FIXTURE(NULL, remove_small);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -533,4 +533,4 @@ TEST(a_forked_child_does_not_record)
 }
 
 TEST_FIXTURE(NULL, remove_trace);
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

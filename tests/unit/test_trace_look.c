@@ -351,4 +351,4 @@ TEST(another_build_gives_no_names)
     assert_int_equal(run("symbolize --wrong"), 2);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -3,7 +3,7 @@
  * interpreter of its own: whatever was trimmed, it never hangs, and every read-back that is left
  * sees the recorded bytes. HALTRACE_TRIM_SEEDS: how many random traces. */
 #include "tests/support/command.h"
-#include "tests/support/folder.h"
+#include "tests/support/own_folder.h"
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
@@ -18,20 +18,6 @@ enum {
     COMMANDS = 100, /* the first command buffer */
     MOST = 64,
 };
-
-static struct test_folder folder;
-static int make_folder(void **state)
-{
-    (void)state;
-    return test_folder_make(&folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 /* Runs a shell command in the folder; the exit status. */
 static int run(const char *command_line)

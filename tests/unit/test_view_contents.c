@@ -3,6 +3,7 @@
  * and the same part of a trace that has grown. */
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_folder.h"
 #include "viewer/ui/carry.h"
 #include "viewer/ui/commands.h"
 #include "viewer/ui/panels/contents.h"
@@ -11,28 +12,6 @@
 #include <unistd.h>
 
 enum { START_NS = 1000, BUFFER = 20, OTHER = 21, BYTES = 64 };
-
-static char folder[] = "/tmp/test_view_contents.XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char marks[96];
-    unlink(path);
-    snprintf(marks, sizeof marks, "%s.marks", path); /* a command saves them */
-    unlink(marks);
-    return rmdir(folder);
-}
 
 static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
 {
@@ -323,7 +302,7 @@ TEST(traces_of_nothing_and_of_one_event_have_every_panel)
             for (char panel = '1'; panel <= '9'; panel++) {
                 const char keys[] = {panel, '_', 'S', 'J', '\0'};
                 char *frame = frame_after(m, keys, sizes[i][0], sizes[i][1]);
-                assert_non_null(strstr(frame, "t.pb.zst"));
+                assert_non_null(strstr(frame, "trace.pb.zst"));
                 free(frame);
                 free(frame_after(
                     m, "0wwss[]{}(),.tT!cfvzv<Space><Enter>/x<Enter>&y<Enter>\\g50%<Enter>",
@@ -337,4 +316,4 @@ TEST(traces_of_nothing_and_of_one_event_have_every_panel)
     }
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -2,8 +2,8 @@
 /* hal/core/profiling/window.c: captures of a part of a run hold that part, whoever submits, and
  * never hold up a program for good. */
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/own_folder.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -11,23 +11,7 @@
 
 enum { BYTES = 64 };
 
-static struct test_folder folder;
 static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static int forget(void **state)
 {

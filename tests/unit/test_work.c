@@ -3,6 +3,7 @@
  * whose numbers were worked out by hand. */
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_folder.h"
 #include "viewer/describe/describe.h"
 #include "viewer/describe/iterations.h"
 #include "viewer/model/work.h"
@@ -10,25 +11,6 @@
 #include <unistd.h>
 
 enum { START_NS = 1000, BUFFER = 20 };
-
-static char folder[] = "/tmp/test_work.XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
 {
@@ -322,4 +304,4 @@ TEST(the_highest_level_of_any_range_is_found)
     view_model_close(m);
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);

@@ -5,27 +5,9 @@
 #include "format/trace.h"
 #include "tests/support/random_records.h"
 #include "tests/support/test.h"
+#include "tests/support/trace_folder.h"
 
 #include <unistd.h>
-
-static char folder[] = "/tmp/haltrace-writer-XXXXXX";
-static char path[sizeof folder + 16];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
 
 static const char *const arguments[] = {"decode", "--tokens=3", "caf\xC3\xA9", ""};
 static const struct trace_header header = {
@@ -505,4 +487,4 @@ TEST(names_are_those_of_the_schema)
     assert_string_equal(trace_segment_name(60), "unknown segment");
 }
 
-TEST_SUITE_FIXTURE(make_folder, remove_folder);
+TEST_SUITE_FIXTURE(make_trace_folder, remove_folder);
