@@ -142,21 +142,21 @@ static void expect_end(const struct replay_jail_desc *desc, enum hal_status expe
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
-TEST_ON(processes_are_counted, void *state)
+TEST_ON(processes_are_counted, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(state, make_processes);
+    const struct replay_jail_desc desc = describe(fixture, make_processes);
     expect_end(&desc, HAL_FAILED, "processes, the limit is ");
 }
 
-TEST_ON(files_are_counted, void *state)
+TEST_ON(files_are_counted, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(state, fill_disk);
+    struct replay_jail_desc desc = describe(fixture, fill_disk);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
-TEST_ON(what_is_printed_is_counted, void *state)
+TEST_ON(what_is_printed_is_counted, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(state, print_much);
+    struct replay_jail_desc desc = describe(fixture, print_much);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
@@ -170,26 +170,26 @@ static int fill_one_file(void *user, struct replay_inside *inside)
     return file >= 0 && posix_fallocate(file, 0, (off_t)3 << GIB_BITS) == 0 ? 0 : 1;
 }
 
-TEST_ON(no_file_is_larger_than_all_may_be, void *state)
+TEST_ON(no_file_is_larger_than_all_may_be, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(state, fill_one_file);
+    const struct replay_jail_desc desc = describe(fixture, fill_one_file);
     expect_end(&desc, HAL_FAILED, "ended by signal 25");
 }
 
-TEST_ON(memory_is_counted, void *state)
+TEST_ON(memory_is_counted, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(state, fill_memory);
+    const struct replay_jail_desc desc = describe(fixture, fill_memory);
     if (SANITIZED)
         return; /* there is no limit then */
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
-    const struct replay_jail_desc nameless = describe(state, fill_nameless_files);
+    const struct replay_jail_desc nameless = describe(fixture, fill_nameless_files);
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }
 
 /* As after "server & exec hal-replay" of a shell. */
-TEST_ON(children_of_before_are_left_alone, void *state)
+TEST_ON(children_of_before_are_left_alone, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(state, make_processes);
+    const struct replay_jail_desc desc = describe(fixture, make_processes);
     const pid_t server = fork();
     int exit_status;
     if (server == 0)
@@ -201,9 +201,9 @@ TEST_ON(children_of_before_are_left_alone, void *state)
     assert_int_equal(waitpid(server, &exit_status, 0), server);
 }
 
-TEST_ON(silence_has_a_limit, void *state)
+TEST_ON(silence_has_a_limit, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(state, be_silent);
+    struct replay_jail_desc desc = describe(fixture, be_silent);
     struct replay_jail *jail;
     int exit_status;
     desc.patience_ns = 1000000;
