@@ -39,28 +39,12 @@ static void check_file(struct suite *suite, const struct place *place, const voi
     check_bytes(suite, got, wanted, bytes);
 }
 
-/* Signals `value` of the semaphore, waits for the value before. */
-struct step {
-    struct hal_semaphore_value wait, signal;
-    struct hal_submit_desc desc;
-};
-
-static const struct hal_submit_desc *step_to(struct step *step, struct hal_semaphore *semaphore,
-                                             uint64_t value)
-{
-    step->wait = (struct hal_semaphore_value){semaphore, value - 1};
-    step->signal = (struct hal_semaphore_value){semaphore, value};
-    step->desc = (struct hal_submit_desc){
-        .waits = &step->wait, .wait_count = value > 1, .signals = &step->signal, .signal_count = 1};
-    return &step->desc;
-}
-
 /* From a file and back into it, at any alignment of both. */
 static void round_trip(struct suite *suite, uint64_t alignment)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct step step;
+    struct suite_step step;
     uint8_t *model = suite_memory(suite, BYTES);
     struct hal_buffer *buffer = suite_buffer(suite, "of file", BYTES);
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
@@ -69,11 +53,11 @@ static void round_trip(struct suite *suite, uint64_t alignment)
     put_file(suite, &place, model, BYTES);
     suite_clear(suite, buffer, 0);
     struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ | HAL_FILE_WRITE);
-    check_ok(suite,
-             hal_queue_read(device, step_to(&step, line, 1), file, 100, buffer, alignment, 50000));
-    check_ok(suite,
-             hal_queue_fill(device, step_to(&step, line, 2), buffer, alignment + 64, 16, 0xEE, 1));
-    check_ok(suite, hal_queue_write(device, step_to(&step, line, 3), buffer, alignment, file,
+    check_ok(suite, hal_queue_read(device, suite_step_to(&step, line, 1), file, 100, buffer,
+                                   alignment, 50000));
+    check_ok(suite, hal_queue_fill(device, suite_step_to(&step, line, 2), buffer, alignment + 64,
+                                   16, 0xEE, 1));
+    check_ok(suite, hal_queue_write(device, suite_step_to(&step, line, 3), buffer, alignment, file,
                                     1000 + alignment, 50000));
     suite_wait(suite, line, 3);
     uint8_t *moved = suite_memory(suite, 50000);
@@ -89,7 +73,7 @@ static void through_the_file(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct step step;
+    struct suite_step step;
     struct hal_buffer *source = suite_buffer(suite, "source", 4096);
     struct hal_buffer *target = suite_buffer(suite, "target", 4096);
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
@@ -100,11 +84,11 @@ static void through_the_file(struct suite *suite, uint64_t argument)
     struct hal_file *file =
         suite_file(suite, place.path, HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE);
     for (uint32_t i = 0; i < 16; i++) {
-        check_ok(suite,
-                 hal_queue_fill(device, step_to(&step, line, 3 * i + 1), source, 0, 256, i + 1, 1));
-        check_ok(suite, hal_queue_write(device, step_to(&step, line, 3 * i + 2), source, 0, file,
-                                        256 * i, 256));
-        check_ok(suite, hal_queue_read(device, step_to(&step, line, 3 * i + 3), file, 256 * i,
+        check_ok(suite, hal_queue_fill(device, suite_step_to(&step, line, 3 * i + 1), source, 0,
+                                       256, i + 1, 1));
+        check_ok(suite, hal_queue_write(device, suite_step_to(&step, line, 3 * i + 2), source, 0,
+                                        file, 256 * i, 256));
+        check_ok(suite, hal_queue_read(device, suite_step_to(&step, line, 3 * i + 3), file, 256 * i,
                                        target, 4096 - 256 * (i + 1), 256));
         memset(model + 4096 - 256 * (i + 1), (int)i + 1, 256);
     }
@@ -119,7 +103,7 @@ static void other_memory(struct suite *suite, uint64_t transient)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct step step;
+    struct suite_step step;
     struct hal_buffer *buffer;
     struct hal_buffer *target = suite_buffer(suite, "target", BYTES);
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
@@ -131,17 +115,18 @@ static void other_memory(struct suite *suite, uint64_t transient)
     put_file(suite, &place, model, BYTES);
     struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     if (transient)
-        check_ok(suite, hal_queue_alloca(device, step_to(&step, line, 1), &desc, &buffer));
+        check_ok(suite, hal_queue_alloca(device, suite_step_to(&step, line, 1), &desc, &buffer));
     else
         check_ok(suite, hal_buffer_create(device, &desc, &buffer));
     if (!transient)
-        check_ok(suite, hal_queue_barrier(device, step_to(&step, line, 1)));
+        check_ok(suite, hal_queue_barrier(device, suite_step_to(&step, line, 1)));
     suite_own_buffer(suite, buffer);
+    check_ok(suite, hal_queue_read(device, suite_step_to(&step, line, 2), file, 0, buffer, 0,
+                                   HAL_WHOLE_BUFFER));
     check_ok(suite,
-             hal_queue_read(device, step_to(&step, line, 2), file, 0, buffer, 0, HAL_WHOLE_BUFFER));
-    check_ok(suite, hal_queue_copy(device, step_to(&step, line, 3), buffer, 0, target, 0, BYTES));
+             hal_queue_copy(device, suite_step_to(&step, line, 3), buffer, 0, target, 0, BYTES));
     if (transient)
-        check_ok(suite, hal_queue_dealloca(device, step_to(&step, line, 4), buffer));
+        check_ok(suite, hal_queue_dealloca(device, suite_step_to(&step, line, 4), buffer));
     suite_wait(suite, line, transient ? 4 : 3);
     check_buffer(suite, target, 0, model, BYTES);
 }
@@ -170,14 +155,14 @@ static void file_ends_early(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct step step;
+    struct suite_step step;
     struct hal_buffer *buffer = suite_buffer(suite, "of file", 4096);
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
     (void)argument;
     make_folder(suite, &place);
     put_file(suite, &place, "0123456789", 10);
     struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
-    check_ok(suite, hal_queue_read(device, step_to(&step, line, 1), file, 4, buffer, 0, 7));
+    check_ok(suite, hal_queue_read(device, suite_step_to(&step, line, 1), file, 4, buffer, 0, 7));
     check_fails(suite, hal_semaphore_wait(line, 1, SUITE_PATIENCE_NS), HAL_IO, place.path, "10",
                 "7 bytes");
 }

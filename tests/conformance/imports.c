@@ -6,22 +6,6 @@
 
 enum { BYTES = 70000 };
 
-/* Signals `value` of the semaphore, waits for the value before. */
-struct step {
-    struct hal_semaphore_value wait, signal;
-    struct hal_submit_desc desc;
-};
-
-static const struct hal_submit_desc *step_to(struct step *step, struct hal_semaphore *semaphore,
-                                             uint64_t value)
-{
-    step->wait = (struct hal_semaphore_value){semaphore, value - 1};
-    step->signal = (struct hal_semaphore_value){semaphore, value};
-    step->desc = (struct hal_submit_desc){
-        .waits = &step->wait, .wait_count = value > 1, .signals = &step->signal, .signal_count = 1};
-    return &step->desc;
-}
-
 struct lent {
     uint8_t *memory;
     _Atomic uint32_t released;
@@ -57,22 +41,23 @@ static void import(struct suite *suite, uint64_t offset)
     lent.memory += 64 - (uintptr_t)lent.memory % 64 + offset;
     struct hal_buffer *buffer;
     const struct hal_buffer_desc desc = {.label = "imported", .bytes = BYTES / 4 * 2};
-    struct step step;
+    struct suite_step step;
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
     struct hal_buffer *target = suite_buffer(suite, "target", desc.bytes);
     uint8_t *model = suite_memory(suite, desc.bytes);
     suite_random_bytes(suite, model, desc.bytes);
     memcpy(lent.memory, model, desc.bytes);
     import_or_skip(suite, &desc, &lent, &buffer);
-    check_ok(suite,
-             hal_queue_copy(device, step_to(&step, line, 1), buffer, 0, target, 0, desc.bytes));
+    check_ok(suite, hal_queue_copy(device, suite_step_to(&step, line, 1), buffer, 0, target, 0,
+                                   desc.bytes));
     suite_wait(suite, line, 1);
     check_buffer(suite, target, 0, model, desc.bytes);
     memset(lent.memory + 100, 0xA1, 5000);
     memset(model + 100, 0xA1, 5000);
+    check_ok(suite, hal_queue_copy(device, suite_step_to(&step, line, 2), buffer, 0, target, 0,
+                                   desc.bytes));
     check_ok(suite,
-             hal_queue_copy(device, step_to(&step, line, 2), buffer, 0, target, 0, desc.bytes));
-    check_ok(suite, hal_queue_fill(device, step_to(&step, line, 3), buffer, 20000, 300, 0x42, 1));
+             hal_queue_fill(device, suite_step_to(&step, line, 3), buffer, 20000, 300, 0x42, 1));
     suite_wait(suite, line, 3);
     check_buffer(suite, target, 0, model, desc.bytes);
     memset(model + 20000, 0x42, 300);
@@ -181,7 +166,7 @@ static void export(struct suite *suite, uint64_t argument)
     struct hal_device *device = suite_device(suite);
     struct hal_buffer *buffer = suite_coherent_buffer(suite, "exported", BYTES), *part;
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
-    struct step step;
+    struct suite_step step;
     void *pointer, *again, *inside;
     uint8_t *model = suite_memory(suite, BYTES);
     (void)argument;
@@ -194,7 +179,8 @@ static void export(struct suite *suite, uint64_t argument)
     suite_own_buffer(suite, part);
     check_ok(suite, hal_buffer_export(part, &inside));
     check(suite, (uint8_t *)inside == (uint8_t *)pointer + 77);
-    check_ok(suite, hal_queue_fill(device, step_to(&step, line, 1), buffer, 8, 1000, 0x66, 1));
+    check_ok(suite,
+             hal_queue_fill(device, suite_step_to(&step, line, 1), buffer, 8, 1000, 0x66, 1));
     suite_wait(suite, line, 1);
     memset(model + 8, 0x66, 1000);
     check_bytes(suite, pointer, model, BYTES);

@@ -319,6 +319,16 @@ struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, ui
     return suite_semaphore_of(suite, suite_device(suite), label, value);
 }
 
+const struct hal_submit_desc *suite_step_to(struct suite_step *step,
+                                            struct hal_semaphore *semaphore, uint64_t value)
+{
+    step->wait = (struct hal_semaphore_value){semaphore, value - 1};
+    step->signal = (struct hal_semaphore_value){semaphore, value};
+    step->desc = (struct hal_submit_desc){
+        .waits = &step->wait, .wait_count = value > 1, .signals = &step->signal, .signal_count = 1};
+    return &step->desc;
+}
+
 struct hal_command_buffer *suite_commands_of(struct suite *suite, struct hal_device *device,
                                              const char *label, enum hal_command_buffer_mode mode)
 {

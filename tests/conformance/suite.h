@@ -162,6 +162,15 @@ struct hal_buffer *suite_coherent_buffer(struct suite *suite, const char *label,
 struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, uint64_t value);
 struct hal_semaphore *suite_semaphore_of(struct suite *suite, struct hal_device *device,
                                          const char *label, uint64_t value);
+
+/* What a submission is told that signals `value` of the semaphore and waits for the value before.
+ */
+struct suite_step {
+    struct hal_semaphore_value wait, signal;
+    struct hal_submit_desc desc;
+};
+const struct hal_submit_desc *suite_step_to(struct suite_step *step,
+                                            struct hal_semaphore *semaphore, uint64_t value);
 struct hal_command_buffer *suite_commands(struct suite *suite, const char *label,
                                           enum hal_command_buffer_mode mode);
 struct hal_command_buffer *suite_commands_of(struct suite *suite, struct hal_device *device,

@@ -77,6 +77,26 @@ static inline struct hal_executable *fixture_executable(struct hal_device *devic
     return executable;
 }
 
+/* Skips the case where there is no compiler for the device's kernels. */
+static inline void fixture_need_compiler(struct hal_device *device)
+{
+    static const char source[] = "kernel void nothing() {}\n";
+    static const struct hal_entry_point point = {.name = "nothing", .group_size = {1, 1, 1}};
+    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
+                                             .data = source,
+                                             .bytes = sizeof source - 1,
+                                             .entry_points = &point,
+                                             .entry_point_count = 1};
+    struct hal_executable *executable = NULL;
+    const enum hal_status status = hal_executable_create(device, &desc, &executable);
+    hal_executable_release(executable);
+    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
+        print_message("skipped: %s\n", hal_message());
+        skip();
+    }
+    assert_ok(status);
+}
+
 /* Waits for at most one value and signals at most one; NULL: none. */
 static inline enum hal_status fixture_submit(struct hal_device *device,
                                              struct hal_command_buffer *commands,

@@ -137,3 +137,16 @@ void fixture_remove_directory(void)
         nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     directory[0] = '\0';
 }
+
+int fixture_set_up(void **state)
+{
+    (void)state;
+    return setenv("HAL_CACHE_DIR", fixture_directory(), 1);
+}
+
+int fixture_tear_down(void **state)
+{
+    (void)state;
+    fixture_remove_directory();
+    return 0;
+}

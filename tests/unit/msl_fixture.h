@@ -43,4 +43,8 @@ float fixture_from_half(uint16_t bits);
 const char *fixture_directory(void);
 void fixture_remove_directory(void);
 
+/* Around all cases: compiled kernels are kept there. */
+int fixture_set_up(void **state);
+int fixture_tear_down(void **state);
+
 #endif

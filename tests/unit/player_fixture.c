@@ -63,24 +63,6 @@ void play_wait_for(struct trace_builder *b, const struct trace_semaphore_value *
     builder_semaphore_wait(b, HAL_WAIT_ALL, value, 1, INT64_MAX);
 }
 
-void play_need_compiler(const struct play_fixture *fixture)
-{
-    static const char source[] = "kernel void nothing() {}\n";
-    const struct hal_entry_point point = {.name = "nothing", .group_size = {1, 1, 1}};
-    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
-                                             .data = source,
-                                             .bytes = sizeof source - 1,
-                                             .entry_points = &point,
-                                             .entry_point_count = 1};
-    struct hal_executable *executable = NULL;
-    const enum hal_status status = hal_executable_create(fixture->device, &desc, &executable);
-    hal_executable_release(executable);
-    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
-        print_message("skipped: %s\n", hal_message());
-        skip();
-    }
-}
-
 int play_set_up(void **state)
 {
     static struct play_fixture fixture;

@@ -20,9 +20,6 @@ struct play_fixture {
 int play_set_up(void **state);
 int play_tear_down(void **state);
 
-/* Skips a test of kernels on a machine that has no compiler for them. */
-void play_need_compiler(const struct play_fixture *fixture);
-
 /* A new trace, and no options. */
 struct trace_builder *play_start(struct play_fixture *fixture);
 

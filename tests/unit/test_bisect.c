@@ -6,6 +6,7 @@
 #include "replay/search/bisect.h"
 #include "replay/variant/serial.h"
 #include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
 #include "tests/support/replay_trace.h"
 #include "tests/support/test.h"
 
@@ -67,25 +68,6 @@ static int tear_down(void **state)
     test_folder_remove(&f->folder);
     free(f);
     return 0;
-}
-
-static void need_compiler(const struct fixture *f)
-{
-    const struct hal_entry_point point = {
-        .name = "mix", .group_size = {64, 1, 1}, .constant_bytes = 4, .constants_slot = 3};
-    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
-                                             .data = right,
-                                             .bytes = sizeof right - 1,
-                                             .entry_points = &point,
-                                             .entry_point_count = 1};
-    struct hal_executable *executable = NULL;
-    const enum hal_status status = hal_executable_create(f->candidate, &desc, &executable);
-    hal_executable_release(executable);
-    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
-        print_message("skipped: %s\n", hal_message());
-        skip();
-    }
-    assert_int_equal(status, HAL_OK);
 }
 
 /* ---- Random traces ---- */
@@ -239,7 +221,7 @@ TEST_ON(a_wrong_kernel_is_found_wherever_it_is, struct fixture *f)
     const struct replay_substitute substitute = {"mix", HAL_FORMAT_MSL, (const uint8_t *)wrong,
                                                  sizeof wrong - 1};
     uint64_t seed = 1;
-    need_compiler(f);
+    fixture_need_compiler(f->candidate);
     for (int planting = 0; planting < PLANTINGS; planting++) {
         uint32_t words[64] = {0};
         struct replay_finding finding;
@@ -294,7 +276,7 @@ TEST_ON(a_wrong_kernel_is_found_wherever_it_is, struct fixture *f)
 
 TEST_ON(what_is_the_same_is_not_found, struct fixture *f)
 {
-    need_compiler(f);
+    fixture_need_compiler(f->candidate);
     build(f, 77);
     struct replay_plan *plan = load(f->path);
     struct replay_finding finding;
@@ -380,7 +362,7 @@ static struct replay_finding find_unwritten(struct fixture *f)
 
 TEST_ON(who_reads_what_nobody_wrote_is_found, struct fixture *f)
 {
-    need_compiler(f);
+    fixture_need_compiler(f->candidate);
     build_unwritten(f, true, 64);
     struct replay_finding finding = find_unwritten(f);
     assert_true(finding.found && finding.narrowed);

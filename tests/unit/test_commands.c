@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/core/commands.c: the sealed list holds what was recorded, verbatim and in order; each
  * dispatch gets its state; objects are kept. */
-#include "tests/support/hal_fixture.h"
+#include "tests/support/own_device.h"
 
 #include "hal/driver.h"
-
-static struct hal_device *device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    return hal_device_open("cpu?threads=1", &device) == HAL_OK ? 0 : -1;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    hal_device_release(device);
-    return 0;
-}
 
 TEST(the_list_is_verbatim)
 {

@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/drivers/cpu/memory.c through the API: sizes from one byte to more than there is, mappings,
  * reuse of slots, the account. */
-#include "tests/support/hal_fixture.h"
-
-static struct hal_device *device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    return hal_device_open("cpu?threads=1", &device) == HAL_OK ? 0 : -1;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    hal_device_release(device);
-    return 0;
-}
+#include "tests/support/own_device.h"
 
 static int64_t query(const char *key)
 {

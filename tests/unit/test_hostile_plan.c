@@ -4,6 +4,7 @@
 #include "hal/base/os.h"
 #include "replay/replay.h"
 #include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
 #include "tests/support/replay_trace.h"
 #include "tests/support/test.h"
 
@@ -100,25 +101,6 @@ static void play_a_good_one(struct fixture *fixture, void (*build)(struct trace_
     assert_int_equal(report.different_reads, 0);
     replay_player_destroy(player);
     replay_plan_destroy(plan);
-}
-
-/* Skips a test of kernels on a machine that has no compiler for them. */
-static void need_compiler(const struct fixture *fixture)
-{
-    static const char source[] = "kernel void nothing() {}\n";
-    const struct hal_entry_point point = {.name = "nothing", .group_size = {1, 1, 1}};
-    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
-                                             .data = source,
-                                             .bytes = sizeof source - 1,
-                                             .entry_points = &point,
-                                             .entry_point_count = 1};
-    struct hal_executable *executable = NULL;
-    const enum hal_status status = hal_executable_create(fixture->device, &desc, &executable);
-    hal_executable_release(executable);
-    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
-        print_message("skipped: %s\n", hal_message());
-        skip();
-    }
 }
 
 static uint64_t number_from(const char *variable, uint64_t otherwise)
@@ -227,7 +209,7 @@ static void lie_about_counts(void *user, struct trace_event *event, struct trace
 
 TEST_ON(lies_about_counts_are_refused_or_harmless, struct fixture *fixture)
 {
-    need_compiler(fixture);
+    fixture_need_compiler(fixture->device);
     play_a_good_one(fixture, build_indirect, 1);
     lie_in(fixture, build_indirect, lie_about_counts, 9);
 }
@@ -244,7 +226,7 @@ TEST_ON(counts_over_a_limit_fail_the_work, struct fixture *fixture)
         {{0, 1, UINT32_MAX, UINT32_MAX}, "more than 2^63-1"},
         {{0, 1u << 29, 1u << 30, 1u << 30}, "more than 2^63-1"},
     };
-    need_compiler(fixture);
+    fixture_need_compiler(fixture->device);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct trace_builder b;
         struct replay_plan *plan = NULL;

@@ -177,17 +177,4 @@ TEST(checks_need_their_program)
     unsetenv("HAL_MSL_CC");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return setenv("HAL_CACHE_DIR", fixture_directory(), 1);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_remove_directory();
-    return 0;
-}
-
-TEST_SUITE_FIXTURE(set_up, tear_down);
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

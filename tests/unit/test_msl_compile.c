@@ -319,19 +319,6 @@ TEST(nothing_is_left_behind)
     assert_true(kept > 2);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return setenv("HAL_CACHE_DIR", fixture_directory(), 1);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_remove_directory();
-    return 0;
-}
-
 static enum hal_status compile_listed(const char *name, size_t *out_count)
 {
     static const char text[] =
@@ -483,4 +470,4 @@ TEST(what_streams_far_is_right)
     free(b);
 }
 
-TEST_SUITE_FIXTURE(set_up, tear_down);
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

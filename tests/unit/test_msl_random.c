@@ -532,17 +532,4 @@ TEST(modes_of_math)
     unsetenv("HAL_MSL_MATH");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return setenv("HAL_CACHE_DIR", fixture_directory(), 1);
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    fixture_remove_directory();
-    return 0;
-}
-
-TEST_SUITE_FIXTURE(set_up, tear_down);
+TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/player/player.c, commands.c, memory.c: tiny traces run on the CPU; what comes out is
  * compared with bytes that the test worked out. */
+#include "tests/support/hal_fixture.h"
 #include "tests/support/test.h"
 #include "tests/unit/player_fixture.h"
 
@@ -8,7 +9,7 @@
 
 TEST_ON(everything_replays, struct play_fixture *fixture)
 {
-    play_need_compiler(fixture);
+    fixture_need_compiler(fixture->device);
     every_build(play_start(fixture), true);
     play_expect_same(fixture, 2);
 }
@@ -280,7 +281,7 @@ TEST_ON(categories_are_kept, struct play_fixture *fixture)
 TEST_ON(kernels_that_do_not_compile_are_named, struct play_fixture *fixture)
 {
     struct replay_report report = {0};
-    play_need_compiler(fixture);
+    fixture_need_compiler(fixture->device);
     struct trace_builder *b = play_start(fixture);
     const struct trace_entry_point point = {.name = builder_string(b, "scale"),
                                             .group_size = {1, 1, 1}};
@@ -306,7 +307,7 @@ TEST_ON(substitutes_take_what_is_bound, struct play_fixture *fixture)
         {more, "kernel 'one' takes no buffer 3 of set 0, and its substitute does"},
         {source, NULL},
     };
-    play_need_compiler(fixture);
+    fixture_need_compiler(fixture->device);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct replay_report report = {0};
         struct trace_builder *b = play_start(fixture);
