@@ -68,7 +68,10 @@
                      __FILE__, __LINE__);                                                          \
     }
 
+/* Adds a case of a table, whose place is __FILE__ and __LINE__. */
 void test_add(const struct CMUnitTest *test, const char *file, int line);
+
+/* What the macros call. */
 void test_around_each(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 void test_around_all(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 

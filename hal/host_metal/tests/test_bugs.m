@@ -256,9 +256,8 @@ static void print_caught(size_t first)
     print_message(")\n");
 }
 
-static void test_every_rule_has_a_bug(void **state)
+TEST(test_every_rule_has_a_bug)
 {
-    (void)state;
     for (size_t i = 0; i < bug_count; i++)
         if (bugs[i]->rule)
             print_caught(i);
@@ -360,15 +359,13 @@ int main(int argc, char **argv)
         add(planted_driver);
     if (argc == 2)
         return run_bug(argv[1]);
-    static struct CMUnitTest tests[MAX_BUGS + 2];
     for (size_t i = 0; i < bug_count; i++)
-        tests[i] = (struct CMUnitTest){.name = bugs[i]->name,
-                                       .test_func = test_planted,
-                                       .initial_state = (void *)(uintptr_t)bugs[i]};
-    size_t count = bug_count;
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_every_rule_has_a_bug);
+        test_add(&(struct CMUnitTest){.name = bugs[i]->name,
+                                      .test_func = test_planted,
+                                      .initial_state = (void *)(uintptr_t)bugs[i]},
+                 __FILE__, __LINE__);
     if (all)
-        tests[count++] =
-            (struct CMUnitTest)cmocka_unit_test(test_every_call_of_the_driver_has_a_bug);
-    return _cmocka_run_group_tests("planted bugs", tests, count, NULL, NULL);
+        test_add(&(struct CMUnitTest)cmocka_unit_test(test_every_call_of_the_driver_has_a_bug),
+                 __FILE__, __LINE__);
+    return test_run();
 }
