@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 13 };
+enum { HAL_DRIVER_ABI = 14 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -524,6 +524,9 @@ struct hal_driver_ops {
     /* Blocks. Everything submitted before the call has retired when it returns HAL_OK, and the
      * driver holds no object for it any more. HAL_DEVICE_LOST: so it is for good. */
     enum hal_status (*device_wait_idle)(struct hal_driver_device *self, int64_t timeout_ns);
+
+    /* Optional; drivers only, called past the layers: hal_device_running. */
+    enum hal_status (*device_running)(struct hal_driver_device *self, struct hal_running *out);
 
     enum hal_status (*buffer_create)(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);

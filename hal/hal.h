@@ -671,6 +671,20 @@ HAL_API enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_
                                             const struct hal_semaphore_value *values, size_t count,
                                             int64_t timeout_ns) HAL_CHECKED;
 
+/* Where a dispatch is that runs. */
+struct hal_running {
+    struct hal_semaphore_value
+        signal;              /* the first of its submission; semaphore NULL: it has none */
+    uint32_t command_buffer; /* index in its submission */
+    uint32_t dispatch;       /* index in its command buffer, indirect ones included */
+};
+
+/* Finds a dispatch that runs now, in the oldest submission that has one: for messages about work
+ * that does not end. The semaphore is borrowed, and only to be compared with those that the caller
+ * holds. HAL_NOT_FOUND: no dispatch runs; HAL_UNSUPPORTED: the device cannot tell. */
+HAL_API enum hal_status hal_device_running(struct hal_device *device,
+                                           struct hal_running *out_running) HAL_CHECKED;
+
 #ifdef __cplusplus
 }
 #endif

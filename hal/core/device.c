@@ -291,6 +291,20 @@ enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_
     }
 }
 
+enum hal_status hal_device_running(struct hal_device *device, struct hal_running *out_running)
+{
+    HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_place(out_running, "the running dispatch"));
+    struct hal_driver_device *const driver = device->driver;
+    if (!driver->ops->device_running)
+        return hal_fail(HAL_UNSUPPORTED, "device '%s' cannot tell which dispatch runs",
+                        device->info.uri);
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = driver->ops->device_running(driver, out_running);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
 /* ---- Scopes ------------------------------------------------------------------------------- */
 
 static void scope(struct hal_device *device, const char *name)

@@ -270,6 +270,7 @@ struct cpu_run {
     struct cpu_program *const *programs;
     size_t program_count;
     bool is_timed;                     /* dispatches one by one */
+    struct hal_semaphore_value signal; /* the first of its submission; semaphore NULL: none */
     void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
     void (*free)(struct cpu_run *run); /* no worker refers to it any more */
     int64_t begin_ns, end_ns, busy_ns;
@@ -320,6 +321,9 @@ struct cpu_pool;
 enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
 void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
+
+/* As hal_device_running. */
+enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out) HAL_CHECKED;
 
 /* Transfers alone, on the calling thread; calls `done` but not `free`. */
 void cpu_run_here(struct cpu_run *run);

@@ -51,6 +51,11 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
     return hal_fail(HAL_NOT_FOUND, "the CPU driver knows no '%s'", key);
 }
 
+static enum hal_status device_running(struct hal_driver_device *self, struct hal_running *out)
+{
+    return cpu_pool_running(to_cpu_device(self)->pool, out);
+}
+
 static enum hal_status buffer_unmap(struct hal_driver_device *self,
                                     const struct hal_mapping *mapping)
 {
@@ -104,6 +109,7 @@ static const struct hal_driver_ops ops = {
     .device_destroy = device_destroy,
     .device_query = device_query,
     .device_wait_idle = cpu_wait_idle,
+    .device_running = device_running,
     .buffer_create = cpu_buffer_create,
     .buffer_create_apart = cpu_buffer_create_apart,
     .buffer_import = cpu_buffer_import,

@@ -341,6 +341,7 @@ static enum hal_status create_submission(struct cpu_device *device,
     submission->run.programs = submission->programs;
     submission->run.program_count = commands;
     submission->run.is_timed = source->time_dispatches;
+    submission->run.signal = signals ? source->signals[0] : (struct hal_semaphore_value){0};
     submission->run.done = run_done;
     submission->run.free = free_submission;
     *out_submission = submission;

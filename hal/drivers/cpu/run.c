@@ -30,7 +30,7 @@ struct worker {
 
     /* Where in the step it took the last tile: tiles are claimed in rising order. */
     const struct cpu_step *step;
-    const struct cpu_op *op;
+    const struct cpu_op *_Atomic op; /* others look which one it is; NULL: none */
     uint64_t last_share;
     bool helped; /* others were called for the step */
 
@@ -146,14 +146,20 @@ static uint64_t claim(struct cpu_step *step, uint64_t wanted, uint64_t *out_firs
     return count;
 }
 
+static void set_op(struct worker *worker, const struct cpu_op *op)
+{
+    atomic_store_explicit(&worker->op, op, memory_order_relaxed);
+}
+
 /* The operation of a tile that this worker claimed. */
 static const struct cpu_op *find_op(struct worker *worker, uint64_t tile)
 {
     const struct cpu_phase *phase = worker->step->phase;
     const struct cpu_op *last_op = phase->ops + phase->op_count - 1;
-    while (worker->op < last_op && worker->op[1].first_tile <= tile)
-        worker->op++;
-    return worker->op;
+    const struct cpu_op *op = atomic_load_explicit(&worker->op, memory_order_relaxed);
+    while (op < last_op && op[1].first_tile <= tile)
+        set_op(worker, ++op);
+    return op;
 }
 
 static enum hal_status run_timed(struct worker *worker, const struct cpu_op *op, uint64_t first,
@@ -306,7 +312,7 @@ static void enter_step(struct worker *worker, const struct cpu_step *step)
     if (worker->step == step)
         return;
     worker->step = step;
-    worker->op = NULL;
+    set_op(worker, NULL);
     worker->last_share = 0;
     worker->helped = false;
 }
@@ -323,15 +329,47 @@ static void take_part(struct worker *worker, struct cpu_run *run)
         if (count == 0)
             continue;
         /* Not before: until a tile is claimed, others may end the run and free its programs. */
-        if (!worker->op)
-            worker->op = step->phase->ops;
+        if (!atomic_load_explicit(&worker->op, memory_order_relaxed))
+            set_op(worker, step->phase->ops);
         run_and_measure(worker, run, first, count);
         if (atomic_fetch_sub_explicit(&step->unfinished, count, memory_order_acq_rel) == count &&
             cpu_run_advance(run)) {
             end_run(worker->pool, run);
-            return;
+            break;
         }
     }
+    set_op(worker, NULL);
+}
+
+/* ---- Looking from outside ------------------------------------------------------------------ */
+
+/* The first of the program's dispatches that a worker is at. */
+static const struct cpu_op *find_running(const struct cpu_pool *pool,
+                                         const struct cpu_lane_program *lane)
+{
+    const struct cpu_op *first = NULL;
+    for (uint32_t i = 0; i < pool->worker_count; i++) {
+        const struct cpu_op *op = atomic_load_explicit(&pool->workers[i].op, memory_order_relaxed);
+        if (op >= lane->ops && op < lane->ops + lane->op_count && (!first || op < first))
+            first = op;
+    }
+    return first;
+}
+
+/* What workers are at is compared alone: it may be gone. What is in the list is there. */
+enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out)
+{
+    const struct cpu_op *op = NULL;
+    pthread_mutex_lock(&pool->lock);
+    for (const struct cpu_run *run = pool->first; run && !op; run = run->next) {
+        for (uint32_t i = 0; i < run->program_count && !op; i++) {
+            op = find_running(pool, &run->programs[i]->lanes[CPU_DISPATCHES]);
+            if (op)
+                *out = (struct hal_running){run->signal, i, op->dispatch.number};
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return op ? HAL_OK : hal_fail(HAL_NOT_FOUND, "no dispatch runs");
 }
 
 /* ---- Workers ------------------------------------------------------------------------------ */
