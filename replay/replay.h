@@ -152,7 +152,7 @@ struct replay_report {
     int64_t total_ns;        /* first call to the end of all work */
     int64_t wait_ns;         /* of that, blocked until the device had done something */
     bool abandoned;          /* work hangs: neither player nor device can be destroyed */
-    bool hung;               /* a wait met its limit, for hung_submission */
+    bool hung;               /* hung_submission has begun; nobody knows which dispatch hangs */
     uint64_t hung_submission;
 };
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the dispatch that does not end: in the command buffers of one submission, a number in
- * memory follows every dispatch, with barriers on both sides. That costs all overlap, so it is done
- * only when something is known to hang. */
+/* Finds the dispatch that does not end on devices that cannot tell: in the command buffers of one
+ * submission, a number in memory follows every dispatch, with barriers on both sides. That costs
+ * all overlap, so it is done only when something is known to hang. */
 #include "hal/base/mem.h"
 #include "replay/player/player.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 
 struct replay_marks {
     const struct trace_submit *submit;
@@ -105,36 +102,18 @@ bool replay_marks_has_begun(const struct replay_marks *marks)
     return false;
 }
 
-/* The name of the kernel of a command buffer's dispatch number `index`, NULL: there are fewer. */
-static const char *kernel_name(const struct replay_plan *plan, const struct replay_object *commands,
-                               uint32_t index)
-{
-    const struct trace_segment *segment = commands->commands.segments;
-    for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
-        if (trace_is_dispatch(segment->kind) && index-- == 0)
-            return replay_kernel_name(plan, segment);
-        segment = trace_next_segment(segment);
-    }
-    return NULL;
-}
-
-void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES])
+bool replay_marks_running(const struct replay_player *player,
+                          const struct trace_submit **out_submit, struct hal_running *out)
 {
     const struct replay_marks *marks = player->marks;
-    uint32_t before = 0;
-    out[0] = '\0';
-    for (uint32_t i = 0; marks && i < marks->submit->command_buffer_count; i++) {
+    for (uint32_t i = 0; i < marks->submit->command_buffer_count; i++) {
         const uint64_t index = trace_submit_command_buffers(marks->submit)[i];
-        const struct replay_object *commands = &player->plan->objects[index];
         const uint32_t ended = marks->numbers[slot_of(marks, index)];
-        const char *kernel = ended < commands->commands.seal->dispatch_count
-                                 ? kernel_name(player->plan, commands, ended)
-                                 : NULL;
-        if (kernel) {
-            snprintf(out, REPLAY_NAME_BYTES, "dispatch #s%" PRIu64 ".d%u of '%.80s' does not end",
-                     marks->submit->submission, before + ended, kernel);
-            return;
+        if (ended < player->plan->objects[index].commands.seal->dispatch_count) {
+            *out_submit = marks->submit;
+            *out = (struct hal_running){.command_buffer = i, .dispatch = ended};
+            return true;
         }
-        before += commands->commands.seal->dispatch_count;
     }
+    return false;
 }

@@ -160,8 +160,10 @@ enum hal_status replay_marks_dispatch(struct replay_marks *marks,
 uint64_t replay_marks_progress(const struct replay_marks *marks);
 /* The submission runs. */
 bool replay_marks_has_begun(const struct replay_marks *marks);
-/* After a hang: which dispatch does not end, as "dispatch #s12.d40 of 'kernel'", or "". */
-void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES]);
+/* After a hang, of a player with marks: the first dispatch that has not ended. The signal of *out
+ * is not set. False: all have ended. */
+bool replay_marks_running(const struct replay_player *player,
+                          const struct trace_submit **out_submit, struct hal_running *out);
 
 /* ---- executables.c ------------------------------------------------------------------------- */
 

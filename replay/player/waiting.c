@@ -7,6 +7,7 @@
 #include "hal/base/os.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum {
     MS = 1000 * 1000,
@@ -34,23 +35,56 @@ static bool is_reached(struct hal_semaphore *semaphore, uint64_t wanted, uint64_
     return hal_semaphore_query(semaphore, out_value) != HAL_OK || *out_value >= wanted;
 }
 
-/* The first submission handed in by now that should have set `semaphore` (NULL: any) to `wanted`,
- * or any value of its own, and has not. */
+/* The next submission handed in by now, from operation *op on, which then is the one behind it;
+ * NULL: there are no more. */
+static const struct trace_submit *next_submission(const struct replay_player *player, size_t *op)
+{
+    while (*op < player->op) {
+        const struct replay_op *now = &player->plan->ops[(*op)++];
+        if (now->action == REPLAY_SUBMIT)
+            return (const void *)now->event;
+    }
+    return NULL;
+}
+
+/* It should have set `semaphore` (NULL: any) to `wanted`, or any value of its own, and has not. */
+static bool is_unfinished(const struct replay_player *player, const struct trace_submit *submit,
+                          const struct hal_semaphore *semaphore, uint64_t wanted,
+                          uint32_t *out_object)
+{
+    for (uint32_t i = 0; i < submit->signal_count; i++) {
+        const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+        struct hal_semaphore *live = player->live[signal->semaphore].semaphore;
+        uint64_t value;
+        *out_object = (uint32_t)signal->semaphore;
+        if (live && (!semaphore || (live == semaphore && signal->value >= wanted)) &&
+            !is_reached(live, signal->value, &value))
+            return true;
+    }
+    return false;
+}
+
+/* The first such submission. */
 static const struct trace_submit *find_unfinished(const struct replay_player *player,
                                                   const struct hal_semaphore *semaphore,
                                                   uint64_t wanted, uint32_t *out_object)
 {
-    for (size_t op = 0; op < player->op; op++) {
-        const struct trace_submit *submit = (const void *)player->plan->ops[op].event;
-        if (player->plan->ops[op].action != REPLAY_SUBMIT)
-            continue;
+    const struct trace_submit *submit;
+    for (size_t op = 0; (submit = next_submission(player, &op)) != NULL;)
+        if (is_unfinished(player, submit, semaphore, wanted, out_object))
+            return submit;
+    return NULL;
+}
+
+static const struct trace_submit *find_signalling(const struct replay_player *player,
+                                                  const struct hal_semaphore_value *wanted)
+{
+    const struct trace_submit *submit;
+    for (size_t op = 0; (submit = next_submission(player, &op)) != NULL;) {
         for (uint32_t i = 0; i < submit->signal_count; i++) {
             const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
-            struct hal_semaphore *live = player->live[signal->semaphore].semaphore;
-            uint64_t value;
-            *out_object = (uint32_t)signal->semaphore;
-            if (live && (!semaphore || (live == semaphore && signal->value >= wanted)) &&
-                !is_reached(live, signal->value, &value))
+            if (wanted->semaphore && signal->value == wanted->value &&
+                player->live[signal->semaphore].semaphore == wanted->semaphore)
                 return submit;
         }
     }
@@ -67,55 +101,134 @@ static uint32_t find_object(const struct replay_player *player, const struct hal
     return 0;
 }
 
-/* Adds to the message what is known about the submission that hangs. */
-static enum hal_status blame(const struct replay_player *player, const struct trace_submit *submit)
+/* ---- What hangs ---------------------------------------------------------------------------- */
+
+static bool has_begun(const struct replay_player *player, const struct trace_submit *submit)
 {
-    char dispatch[REPLAY_NAME_BYTES];
-    player->report->hung = true;
-    player->report->hung_submission = submit->submission;
-    replay_marks_describe(player, dispatch);
-    return dispatch[0] ? hal_fail(HAL_TIMEOUT, "%s; %s", hal_message(), dispatch) : HAL_TIMEOUT;
+    for (uint32_t i = 0; i < submit->wait_count; i++) {
+        struct hal_semaphore *live = player->live[submit->values[i].semaphore].semaphore;
+        uint64_t value;
+        if (live && !is_reached(live, submit->values[i].value, &value))
+            return false;
+    }
+    return true;
+}
+
+/* The first submission whose commands may be what hangs. */
+static const struct trace_submit *find_begun(const struct replay_player *player)
+{
+    const struct trace_submit *submit;
+    uint32_t object;
+    for (size_t op = 0; (submit = next_submission(player, &op)) != NULL;)
+        if (submit->command_buffer_count && has_begun(player, submit) &&
+            is_unfinished(player, submit, NULL, 0, &object))
+            return submit;
+    return NULL;
+}
+
+/* The device knows which dispatch runs, or else, in a second run, the marks. */
+static enum hal_status find_running(const struct replay_player *player,
+                                    const struct trace_submit **out_submit, struct hal_running *out)
+{
+    if (player->marks)
+        return replay_marks_running(player, out_submit, out) ? HAL_OK : HAL_NOT_FOUND;
+    HAL_TRY(hal_device_running(player->device, out));
+    *out_submit = find_signalling(player, &out->signal);
+    return *out_submit ? HAL_OK : HAL_NOT_FOUND;
+}
+
+/* The name of the kernel of a command buffer's dispatch number `index`, "": there are fewer. */
+static const char *kernel_name(const struct replay_plan *plan, const struct replay_object *commands,
+                               uint32_t index)
+{
+    const struct trace_segment *segment = commands->commands.segments;
+    for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
+        if (trace_is_dispatch(segment->kind) && index-- == 0)
+            return replay_kernel_name(plan, segment);
+        segment = trace_next_segment(segment);
+    }
+    return "";
+}
+
+static enum hal_status add_dispatch(const struct replay_player *player, const char *message,
+                                    const struct trace_submit *submit,
+                                    const struct hal_running *running)
+{
+    const struct replay_object *objects = player->plan->objects;
+    const uint64_t *commands = trace_submit_command_buffers(submit);
+    uint32_t number = running->dispatch;
+    for (uint32_t i = 0; i < running->command_buffer; i++)
+        number += objects[commands[i]].commands.seal->dispatch_count;
+    return hal_fail(
+        HAL_TIMEOUT, "%s; dispatch #s%" PRIu64 ".d%u of '%.80s' does not end", message,
+        submit->submission, number,
+        kernel_name(player->plan, &objects[commands[running->command_buffer]], running->dispatch));
+}
+
+/* Adds the dispatch to the message. Where the device cannot tell, a second run may find it. */
+static enum hal_status blame(const struct replay_player *player)
+{
+    char message[HAL_MESSAGE_BYTES];
+    const struct trace_submit *submit;
+    struct hal_running running;
+    snprintf(message, sizeof message, "%s", hal_message());
+    const enum hal_status status = find_running(player, &submit, &running);
+    if (status == HAL_OK)
+        return add_dispatch(player, message, submit, &running);
+    submit = status == HAL_UNSUPPORTED ? find_begun(player) : NULL;
+    player->report->hung = submit != NULL;
+    player->report->hung_submission = submit ? submit->submission : 0;
+    return hal_fail(HAL_TIMEOUT, "%s", message);
+}
+
+static void describe_wait(const struct replay_player *player,
+                          const struct hal_semaphore_value *wanted, uint64_t value)
+{
+    const double seconds = (double)player->timeout_ns / 1e9;
+    char name[REPLAY_NAME_BYTES];
+    uint32_t object = find_object(player, wanted->semaphore);
+    if (!object) {
+        hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (--timeout of %g s)",
+                 seconds);
+        return;
+    }
+    hal_fail(HAL_TIMEOUT,
+             "nothing has moved for %g s (--timeout): %s is at %" PRIu64
+             " and should reach %" PRIu64,
+             seconds, replay_object_name(player->plan, object, name), value, wanted->value);
+    const struct trace_submit *submit =
+        find_unfinished(player, wanted->semaphore, wanted->value, &object);
+    if (submit)
+        hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends", hal_message(),
+                 submit->submission);
 }
 
 static enum hal_status describe_hang(const struct replay_player *player,
                                      const struct hal_semaphore_value *values, size_t count)
 {
     const double seconds = (double)player->timeout_ns / 1e9;
-    const struct replay_plan *plan = player->plan;
     char name[REPLAY_NAME_BYTES];
     uint32_t object;
     for (size_t i = 0; i < count; i++) {
         uint64_t value = 0;
         if (is_reached(values[i].semaphore, values[i].value, &value))
             continue;
-        object = find_object(player, values[i].semaphore);
-        if (!object)
-            return hal_fail(HAL_TIMEOUT,
-                            "a copy to or from a private buffer does not end (--timeout of %g s)",
-                            seconds);
-        const struct trace_submit *submit =
-            find_unfinished(player, values[i].semaphore, values[i].value, &object);
-        hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s (--timeout): %s is at %" PRIu64
-                 " and should reach %" PRIu64,
-                 seconds, replay_object_name(plan, object, name), value, values[i].value);
-        if (!submit)
-            return HAL_TIMEOUT;
-        hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends", hal_message(),
-                 submit->submission);
-        return blame(player, submit);
+        describe_wait(player, &values[i], value);
+        return blame(player);
     }
     const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
-    if (submit) {
+    if (submit)
         hal_fail(HAL_TIMEOUT,
                  "nothing has moved for %g s (--timeout): submission #s%" PRIu64
                  " does not end, so %s stays behind",
-                 seconds, submit->submission, replay_object_name(plan, object, name));
-        return blame(player, submit);
-    }
-    return hal_fail(HAL_TIMEOUT,
-                    "nothing has moved for %g s (--timeout), and the device is not idle", seconds);
+                 seconds, submit->submission, replay_object_name(player->plan, object, name));
+    else
+        hal_fail(HAL_TIMEOUT, "nothing has moved for %g s (--timeout), and the device is not idle",
+                 seconds);
+    return blame(player);
 }
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
 
 /* `values` NULL: until the device is idle. */
 static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mode mode,
