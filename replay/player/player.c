@@ -286,7 +286,7 @@ static void end_run(struct replay_player *player)
 /* What was loaded has left the caches long ago: this far before an operation comes, it is fetched.
  * A command buffer's creation lies before its seal. No function: GCC takes one that does nothing
  * else for one that does nothing, and leaves out its calls. */
-enum { AHEAD = 6, LINE_BYTES = 64 };
+enum { AHEAD = 6, LINE_BYTES = 64, OPS_PER_SIGN = 64 };
 #define FETCH_OP(objects, op)                                                                      \
     do {                                                                                           \
         const uint8_t *const event_ = (const uint8_t *)(op)->event;                                \
@@ -303,6 +303,7 @@ void replay_player_begin(struct replay_player *player, struct replay_report *rep
     player->op = 0;
     player->begun = false;
     player->paced_from_ns = 0;
+    player->progress = (struct replay_progress){0};
     replay_doubt_reset(player);
     player->begin_ns = hal_clock_ns();
 }
@@ -330,6 +331,8 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
             FETCH_OP(objects, now + AHEAD);
         if (timed)
             replay_bide_time(player, now);
+        if (player->channel && i % OPS_PER_SIGN == 0)
+            replay_channel_alive(player->channel, i, player->progress.moves, hal_clock_ns());
         const enum hal_status status = play(player, now);
         if (timed && player->op_ends_ns)
             player->op_ends_ns[i] = hal_clock_ns();

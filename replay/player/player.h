@@ -33,6 +33,15 @@ struct replay_doubt {
     size_t now_capacity;
 };
 
+/* progress.c: of a run. */
+struct replay_progress {
+    uint64_t moves; /* times that semaphores were seen to move inside of operations */
+    /* Of a parent, which has the moves from its child: */
+    size_t op;      /* the last one that the child claimed to play */
+    size_t counted; /* operations before this one, whose moves are in: */
+    uint64_t most_moves;
+};
+
 struct replay_player {
     struct replay_plan *plan;
     struct hal_device *device;
@@ -61,6 +70,7 @@ struct replay_player {
     size_t file_capacity;
     struct replay_marks *marks; /* marks.c; NULL: none */
     struct replay_doubt doubt;
+    struct replay_progress progress;
     int64_t took_ns; /* the last part of the run */
     /* In a sandboxed child: where read-backs go, which nobody compares here. */
     struct replay_channel *channel;
@@ -164,6 +174,13 @@ bool replay_marks_has_begun(const struct replay_marks *marks);
  * is not set. False: all have ended. */
 bool replay_marks_running(const struct replay_player *player,
                           const struct trace_submit **out_submit, struct hal_running *out);
+
+/* ---- progress.c ---------------------------------------------------------------------------- */
+
+/* A child claims to be at that operation, and to have seen so many moves. True: it has come further
+ * since the last claim, and not further than to what the parent waits for: it cannot claim this for
+ * ever. */
+bool replay_progress_claim(struct replay_player *player, uint64_t op, uint64_t moves);
 
 /* ---- executables.c ------------------------------------------------------------------------- */
 

@@ -29,12 +29,34 @@ static enum hal_status ask(struct replay_jail *jail, const struct replay_request
     return replay_channel_flush(channel);
 }
 
-static enum hal_status next_tell(struct replay_jail *jail, struct replay_tell *out_tell)
+/* Bytes that are due: there is an end to them. */
+static enum hal_status receive(struct replay_jail *jail, void *out, size_t bytes)
 {
-    do
-        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), out_tell, sizeof *out_tell));
-    while (out_tell->kind == REPLAY_TELL_ALIVE);
+    uint8_t *to = out;
+    while (bytes) {
+        const size_t part = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), to, part));
+        replay_jail_heard(jail);
+        to += part;
+        bytes -= part;
+    }
     return HAL_OK;
+}
+
+/* `player`: whose run goes on meanwhile; NULL: none. Anything but a sign of life is an answer, or
+ * ends the replay. */
+static enum hal_status next_tell(struct replay_jail *jail, struct replay_player *player,
+                                 struct replay_tell *out_tell)
+{
+    for (;;) {
+        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), out_tell, sizeof *out_tell));
+        const bool is_answer = out_tell->kind != REPLAY_TELL_ALIVE;
+        if (is_answer ||
+            (player && replay_progress_claim(player, out_tell->subject, out_tell->bytes)))
+            replay_jail_heard(jail);
+        if (is_answer)
+            return HAL_OK;
+    }
 }
 
 /* The rest of an answer, whose head is there. Its message is put where it belongs. */
@@ -43,7 +65,7 @@ static enum hal_status take_done(struct replay_jail *jail, const struct replay_t
 {
     if (tell->kind != REPLAY_TELL_DONE || tell->bytes != sizeof *out_done)
         return refuse(jail, "sent a message of kind", tell->kind);
-    HAL_TRY(replay_channel_receive(replay_jail_channel(jail), out_done, sizeof *out_done));
+    HAL_TRY(receive(jail, out_done, sizeof *out_done));
     out_done->message[sizeof out_done->message - 1] = '\0';
     out_done->outcome[sizeof out_done->outcome - 1] = '\0';
     if (out_done->status > (uint32_t)HAL_FAILED)
@@ -52,10 +74,11 @@ static enum hal_status take_done(struct replay_jail *jail, const struct replay_t
     return status == HAL_OK ? HAL_OK : hal_fail(status, "%s", out_done->message);
 }
 
-static enum hal_status await_done(struct replay_jail *jail, struct replay_answer *out_done)
+static enum hal_status await_done(struct replay_jail *jail, struct replay_player *player,
+                                  struct replay_answer *out_done)
 {
     struct replay_tell tell;
-    HAL_TRY(next_tell(jail, &tell));
+    HAL_TRY(next_tell(jail, player, &tell));
     return take_done(jail, &tell, out_done);
 }
 
@@ -81,7 +104,7 @@ static enum hal_status ask_simply(struct replay_jail *jail, const struct replay_
 {
     struct replay_answer done = {0};
     HAL_TRY(ask(jail, request, NULL, 0));
-    return await_done(jail, &done);
+    return await_done(jail, NULL, &done);
 }
 
 static enum hal_status expect(struct replay_jail *jail, uint64_t subject, uint64_t bytes,
@@ -89,7 +112,7 @@ static enum hal_status expect(struct replay_jail *jail, uint64_t subject, uint64
 {
     struct replay_tell tell;
     *out_ended = false;
-    HAL_TRY(next_tell(jail, &tell));
+    HAL_TRY(next_tell(jail, NULL, &tell));
     return check_head(jail, &tell, subject, bytes, out_done, out_ended);
 }
 
@@ -116,11 +139,10 @@ enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri
                         sizeof request.uri - 1);
     HAL_TRY(ask(remote->jail, &request, NULL, 0));
     HAL_TRY(expect(remote->jail, REPLAY_SUBJECT_DEVICE, sizeof remote->info, &done, &ended));
-    HAL_TRY(replay_channel_receive(replay_jail_channel(remote->jail), &remote->info,
-                                   sizeof remote->info));
+    HAL_TRY(receive(remote->jail, &remote->info, sizeof remote->info));
     if (!check_info(&remote->info))
         return refuse(remote->jail, "told of a device with formats:", remote->info.format_count);
-    return await_done(remote->jail, &done);
+    return await_done(remote->jail, NULL, &done);
 }
 
 enum hal_status replay_remote_compile(struct replay_remote *remote, struct replay_plan *plan,
@@ -179,7 +201,7 @@ enum hal_status replay_remote_create(struct replay_player *player)
         bytes = recipe->options.split_count * sizeof *recipe->splits;
     }
     HAL_TRY(ask(player->remote->jail, &request, recipe ? recipe->splits : NULL, bytes));
-    return await_done(player->remote->jail, &done);
+    return await_done(player->remote->jail, NULL, &done);
 }
 
 static int64_t cut(int64_t value, int64_t least, int64_t most)
@@ -216,12 +238,12 @@ static enum hal_status receive_compared(struct replay_player *player, const uint
                                         uint64_t bytes, const uint8_t **out_actual)
 {
     static uint8_t piece[PIECE_BYTES];
-    struct replay_channel *channel = replay_jail_channel(player->remote->jail);
+    struct replay_jail *jail = player->remote->jail;
     uint64_t at = 0;
     for (bool same = true; same && at < bytes;) {
         const uint64_t left = bytes - at;
         const size_t part = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-        HAL_TRY(replay_channel_receive(channel, piece, part));
+        HAL_TRY(receive(jail, piece, part));
         same = memcmp(piece, expected + at, part) == 0;
         if (!same) {
             HAL_TRY(room_for(player, bytes));
@@ -235,7 +257,7 @@ static enum hal_status receive_compared(struct replay_player *player, const uint
         }
     }
     *out_actual = player->received;
-    return replay_channel_receive(channel, player->received + at, (size_t)(bytes - at));
+    return receive(jail, player->received + at, (size_t)(bytes - at));
 }
 
 static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
@@ -243,8 +265,7 @@ static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
 {
     HAL_TRY(room_for(player, bytes ? bytes : 1));
     *out_data = player->received;
-    return replay_channel_receive(replay_jail_channel(player->remote->jail), player->received,
-                                  (size_t)bytes);
+    return receive(player->remote->jail, player->received, (size_t)bytes);
 }
 
 /* Ranges of a read-back of which the child says that nobody can know whether they are right. The
@@ -260,7 +281,7 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
         return refuse(jail, "sent ranges of bytes:", tell->bytes);
     for (uint64_t i = 0; i < count; i++) {
         struct replay_touch range;
-        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), &range, sizeof range));
+        HAL_TRY(receive(jail, &range, sizeof range));
         if (range.begin < from || range.begin >= range.end ||
             range.end > event->offset + event->size)
             return refuse(jail, "sent a range with an end at", range.end);
@@ -296,12 +317,12 @@ static enum hal_status take_read(struct replay_player *player, size_t op,
     struct replay_jail *jail = player->remote->jail;
     struct replay_touches doubt = {0};
     struct replay_tell tell;
-    HAL_TRY(next_tell(jail, &tell));
+    HAL_TRY(next_tell(jail, player, &tell));
     enum hal_status status = HAL_OK;
     if (tell.kind == REPLAY_TELL_DOUBT && tell.subject == op) {
         status = take_doubt(player, &tell, event, &doubt);
         if (status == HAL_OK)
-            status = next_tell(jail, &tell);
+            status = next_tell(jail, player, &tell);
     }
     if (status == HAL_OK)
         status = check_head(jail, &tell, op, event->size, done, out_ended);
@@ -317,8 +338,7 @@ static enum hal_status take_times(struct replay_player *player, size_t first, si
 {
     const uint64_t bytes = (end - first) * sizeof *player->op_ends_ns;
     HAL_TRY(expect(player->remote->jail, REPLAY_SUBJECT_TIMES, bytes, done, out_ended));
-    HAL_TRY(replay_channel_receive(replay_jail_channel(player->remote->jail),
-                                   player->op_ends_ns + first, (size_t)bytes));
+    HAL_TRY(receive(player->remote->jail, player->op_ends_ns + first, (size_t)bytes));
     const int64_t now_ns = hal_clock_ns();
     for (size_t i = first; i < end; i++)
         player->op_ends_ns[i] =
@@ -367,7 +387,7 @@ static enum hal_status play_part(struct replay_player *player, size_t end, bool 
     player->begun = true;
     enum hal_status status = take_part(player, end, &done, &ended);
     if (status == HAL_OK) {
-        status = await_done(jail, &done);
+        status = await_done(jail, player, &done);
         ended = replay_jail_is_alive(jail);
     }
     if (ended)
@@ -406,7 +426,7 @@ enum hal_status replay_remote_end(struct replay_player *player, enum hal_status 
                                                          .status = status},
                                 NULL, 0);
     if (ended == HAL_OK)
-        ended = await_done(jail, &done);
+        ended = await_done(jail, player, &done);
     if (replay_jail_is_alive(jail))
         take_report(player, &done);
     if (ended == HAL_TIMEOUT || (replay_jail_is_alive(jail) && done.abandoned))
@@ -439,7 +459,7 @@ enum hal_status replay_remote_read(struct replay_player *player, uint32_t object
                 NULL, 0));
     HAL_TRY(expect(jail, object, bytes, &done, &ended));
     HAL_TRY(receive_all(player, bytes, out_data));
-    return await_done(jail, &done);
+    return await_done(jail, NULL, &done);
 }
 
 enum hal_status replay_remote_write(struct replay_player *player, uint32_t object, uint64_t offset,
@@ -453,7 +473,7 @@ enum hal_status replay_remote_write(struct replay_player *player, uint32_t objec
                                          .offset = offset,
                                          .bytes = bytes},
                 data, (size_t)bytes));
-    return await_done(player->remote->jail, &done);
+    return await_done(player->remote->jail, NULL, &done);
 }
 
 enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_t object,
@@ -465,7 +485,7 @@ enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_
         ask(player->remote->jail,
             &(struct replay_request){.ask = REPLAY_ASK_SUBMIT, .player = player, .object = object},
             NULL, 0));
-    const enum hal_status status = await_done(player->remote->jail, &done);
+    const enum hal_status status = await_done(player->remote->jail, NULL, &done);
     *out_ns = cut(done.took_ns, 0, hal_clock_ns() - begin_ns);
     return status;
 }

@@ -248,6 +248,12 @@ static int64_t limit_ns(const struct replay_player *player)
     return part_ns < most_ns ? part_ns : most_ns;
 }
 
+static void say_alive(const struct replay_player *player, int64_t now_ns)
+{
+    if (player->channel)
+        replay_channel_alive(player->channel, player->op, player->progress.moves, now_ns);
+}
+
 enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
                              const struct hal_semaphore_value *values, size_t count)
 {
@@ -258,21 +264,18 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
     uint64_t progress = status == HAL_TIMEOUT ? measure_progress(player) : 0;
     while (status == HAL_TIMEOUT) {
         status = wait_once(player, mode, values, count, limit_ns(player));
-        if (status != HAL_TIMEOUT)
-            break;
         const uint64_t now = measure_progress(player);
-        if (now == progress) {
+        if (status == HAL_TIMEOUT && now == progress) {
             status = describe_hang(player, values, count);
             break;
         }
+        player->progress.moves += now != progress;
         progress = now;
-        if (player->channel)
-            replay_channel_alive(player->channel, hal_clock_ns());
+        say_alive(player, hal_clock_ns());
     }
     const int64_t end_ns = hal_clock_ns();
     player->report->wait_ns += end_ns - begin_ns;
-    if (player->channel)
-        replay_channel_alive(player->channel, end_ns);
+    say_alive(player, end_ns);
     return status;
 }
 

@@ -204,12 +204,11 @@ static double in_mib(uint64_t bytes)
     return (double)bytes / (double)MIB;
 }
 
-enum hal_status replay_account_check(struct replay_account *account, bool *out_has_helpers)
+enum hal_status replay_account_check(struct replay_account *account)
 {
     static struct found found;
     uint64_t bytes = 0;
     find_all(&found);
-    *out_has_helpers = found.count > 1;
     if (found.count > account->most_processes)
         return hal_fail(HAL_FAILED, "the replay has %zu processes, the limit is %zu", found.count,
                         account->most_processes);

@@ -6,7 +6,6 @@
 
 #include "hal/base/status.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,8 +24,7 @@ void replay_account_init(struct replay_account *account, uint64_t memory_bytes,
                          uint64_t inherited_bytes);
 
 /* HAL_FAILED: a limit is exceeded; the message names it, the value and the limit. */
-enum hal_status replay_account_check(struct replay_account *account,
-                                     bool *out_has_helpers) HAL_CHECKED;
+enum hal_status replay_account_check(struct replay_account *account) HAL_CHECKED;
 
 /* Memory of this process that belongs to no named file. */
 uint64_t replay_account_own_bytes(void);

@@ -119,9 +119,10 @@ enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64
 }
 
 /* Less often than the parent's patience ends by far. */
-void replay_channel_alive(struct replay_channel *channel, int64_t now_ns)
+void replay_channel_alive(struct replay_channel *channel, uint64_t op, uint64_t moves,
+                          int64_t now_ns)
 {
-    const struct replay_tell tell = {.kind = REPLAY_TELL_ALIVE};
+    const struct replay_tell tell = {.kind = REPLAY_TELL_ALIVE, .subject = op, .bytes = moves};
     const int64_t often_ns = INT64_C(200000000);
     if (now_ns - channel->told_ns < often_ns)
         return;

@@ -9,8 +9,8 @@
  * anything else ends the replay. No bytes are used before they are checked, none is a pointer, an
  * index or a count.
  *
- * Answers to one request: bytes, any number of times, as asked for; then `done`. In between, "still
- * alive". */
+ * Answers to one request: bytes, any number of times, as asked for; then `done`. In between, how
+ * far the run is, which keeps the limit on silence away as long as it can be (progress.c). */
 #ifndef REPLAY_CHANNEL_H
 #define REPLAY_CHANNEL_H
 
@@ -67,7 +67,7 @@ enum { REPLAY_TELL_BYTES = 1, REPLAY_TELL_DONE, REPLAY_TELL_ALIVE, REPLAY_TELL_D
 struct replay_tell {
     uint32_t kind, reserved;
     uint64_t subject; /* the operation, or the buffer, that the bytes are of, or one of these: */
-    uint64_t bytes;   /* that follow */
+    uint64_t bytes;   /* that follow; ALIVE: none do, it is the moves of a struct replay_progress */
 };
 
 enum { REPLAY_MOST_DOUBTS = 1 << 16 };
@@ -102,13 +102,14 @@ void replay_channel_finish(struct replay_channel *channel);
 enum hal_status replay_channel_receive(struct replay_channel *channel, void *out,
                                        size_t bytes) HAL_CHECKED;
 
-/* The child sends the bytes of a subject, and a sign of life when its last message is old. */
+/* The child sends the bytes of a subject; and how far it is, when its last message is old. */
 enum hal_status replay_channel_tell(struct replay_channel *channel, uint64_t subject,
                                     const void *data, size_t bytes) HAL_CHECKED;
 /* And, ahead of them, which of them nothing can be said of: struct replay_touch, rising and apart,
  * no more than REPLAY_MOST_DOUBTS. */
 enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64_t subject,
                                           const void *ranges, size_t bytes) HAL_CHECKED;
-void replay_channel_alive(struct replay_channel *channel, int64_t now_ns);
+void replay_channel_alive(struct replay_channel *channel, uint64_t op, uint64_t moves,
+                          int64_t now_ns);
 
 #endif

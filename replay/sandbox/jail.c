@@ -223,7 +223,6 @@ static void note_signal(int number)
 static enum hal_status check(struct replay_jail *jail)
 {
     const int64_t now_ns = hal_clock_ns();
-    bool has_helpers = false;
     if (ended_by)
         return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
                         strsignal((int)ended_by));
@@ -232,9 +231,9 @@ static enum hal_status check(struct replay_jail *jail)
                         (double)jail->desc.time_ns / 1e9);
     if (now_ns >= jail->next_look_ns) {
         jail->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
-        HAL_TRY(replay_account_check(&jail->account, &has_helpers));
+        HAL_TRY(replay_account_check(&jail->account));
     }
-    if (has_helpers || !jail->limits_silence) /* who compiles may take as long as that takes */
+    if (!jail->limits_silence)
         jail->heard_ns = now_ns;
     const int64_t spare_ns =
         INT64_C(3000000000); /* it finds out by itself, as a rule, and says what */
@@ -257,7 +256,8 @@ static enum hal_status watch(void *user, int descriptor, short events)
         const int ready =
             poll(&end, 1, left_ms < LOOK_MS ? (left_ms > 0 ? (int)left_ms : 0) : LOOK_MS);
         if (ready > 0) {
-            jail->heard_ns = hal_clock_ns();
+            if (events & POLLOUT)
+                replay_jail_heard(jail);
             if (!(end.revents & events) || (events & POLLOUT && end.revents & POLLERR))
                 return explain_silence(jail);
         }
@@ -538,10 +538,15 @@ bool replay_jail_is_alive(const struct replay_jail *jail)
     return jail->child != 0;
 }
 
+void replay_jail_heard(struct replay_jail *jail)
+{
+    jail->heard_ns = hal_clock_ns();
+}
+
 void replay_jail_limit_silence(struct replay_jail *jail, bool limit)
 {
     jail->limits_silence = limit;
-    jail->heard_ns = hal_clock_ns();
+    replay_jail_heard(jail);
 }
 
 int replay_jail_interrupted(const struct replay_jail *jail)

@@ -80,6 +80,9 @@ const char *replay_jail_refused(const struct replay_jail *jail, char out_name[RE
 /* Where a result is to be written. */
 const char *replay_jail_output(const struct replay_jail *jail, size_t index);
 
+/* What the caller has received shows that the child is alive: receiving alone does not. */
+void replay_jail_heard(struct replay_jail *jail);
+
 /* Turns the limit on silence on or off. It is off at first, while the child compiles, and while it
  * writes a file, since both may take long. */
 void replay_jail_limit_silence(struct replay_jail *jail, bool limit);

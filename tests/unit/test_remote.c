@@ -32,7 +32,9 @@ enum lie {
     CLOSED,
     FLOOD,
     TAKEN_BACK,
-    DOUBTS, /* the rest are of ranges in doubt */
+    ALIVE_AND_STUCK,
+    ALIVE_AND_AWAY, /* farther with each sign of life, to no end */
+    DOUBTS,         /* the rest are of ranges in doubt */
     DOUBT_TWICE,
     DOUBT_BEFORE,
     DOUBT_BEHIND,
@@ -101,6 +103,17 @@ static _Noreturn void be_silent(void)
         pause();
 }
 
+/* Until the parent has enough. */
+static _Noreturn void be_alive(struct replay_inside *inside, uint64_t step)
+{
+    for (uint64_t i = 0;; i += step) {
+        const struct replay_tell sign = {.kind = REPLAY_TELL_ALIVE, .subject = i, .bytes = i};
+        if (replay_channel_send(inside->channel, &sign, sizeof sign, NULL, 0) != HAL_OK ||
+            replay_channel_flush(inside->channel) != HAL_OK)
+            _exit(1);
+    }
+}
+
 static void tell_reads(const struct fixture *f, struct replay_inside *inside)
 {
     const size_t first = f->reads[0], second = f->reads[1];
@@ -123,6 +136,8 @@ static void tell_reads(const struct fixture *f, struct replay_inside *inside)
         tell_head(inside, REPLAY_TELL_ALIVE, 0);
         (void)!replay_channel_flush(inside->channel);
         be_silent();
+    case ALIVE_AND_STUCK: be_alive(inside, 0);
+    case ALIVE_AND_AWAY: be_alive(inside, 1);
     case DOUBTS:
     case DOUBT_TWICE:
     case DOUBT_BEFORE:
@@ -205,6 +220,7 @@ static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report
     const struct replay_jail_desc desc = {.trace = f->path,
                                           .time_ns = time_ns,
                                           .deadline_ns = hal_deadline_ns(time_ns),
+                                          .patience_ns = lie == TAKEN_BACK ? 0 : 1000000,
                                           .inside = lie == NONE ? replay_serve : be_a_liar,
                                           .user = f};
     struct replay_jail *jail = NULL;
@@ -214,6 +230,7 @@ static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report
     assert_int_equal(replay_jail_open(&desc, &jail), HAL_OK);
     if (replay_jail_start(jail) != HAL_OK)
         fail_msg("%s", hal_message());
+    replay_jail_limit_silence(jail, lie != NONE);
     struct replay_remote remote = {.jail = jail};
     const struct replay_options options = {.remote = &remote};
     if (lie == NONE)
@@ -328,6 +345,39 @@ TEST_ON(a_limit_holds_where_bytes_are_taken_back, struct fixture *f)
     assert_int_equal(run(f, TAKEN_BACK, &report), HAL_TIMEOUT);
     assert_non_null(strstr(hal_message(), "(--time-limit)"));
     alarm(0);
+}
+
+/* Other than those of a child that plays, of which the parent can tell that they have an end. */
+TEST_ON(signs_of_life_are_no_answer, struct fixture *f)
+{
+    struct replay_report report;
+    for (enum lie lie = ALIVE_AND_STUCK; lie <= ALIVE_AND_AWAY; lie++) {
+        assert_int_equal(run(f, lie, &report), HAL_TIMEOUT);
+        assert_non_null(strstr(hal_message(), "(--timeout)"));
+    }
+}
+
+/* Operations come one after the other, up to the one that is waited for; the trace has a semaphore,
+ * which may fail, and one signal. */
+TEST_ON(progress_is_what_the_plan_allows, const struct fixture *f)
+{
+    struct replay_player player = {.plan = f->plan, .op = f->reads[0]};
+    assert_false(replay_progress_claim(&player, 0, 0));
+    assert_true(replay_progress_claim(&player, 1, 0));
+    assert_false(replay_progress_claim(&player, 1, 0));
+    assert_false(replay_progress_claim(&player, 0, 1));
+    assert_true(replay_progress_claim(&player, 1, 1));
+    assert_true(replay_progress_claim(&player, 2, 2));
+    assert_false(replay_progress_claim(&player, 3, 1));
+    assert_false(replay_progress_claim(&player, 3, 3));
+    assert_false(replay_progress_claim(&player, f->reads[0] + 1, 2));
+    assert_true(replay_progress_claim(&player, f->reads[0], 2));
+    player.op = f->reads[1];
+    assert_true(replay_progress_claim(&player, f->reads[1], 2));
+    player.op = f->plan->op_count;
+    assert_true(replay_progress_claim(&player, f->plan->op_count, 2));
+    assert_false(replay_progress_claim(&player, UINT64_MAX, 2));
+    assert_false(replay_progress_claim(&player, f->plan->op_count, UINT64_MAX));
 }
 
 static int set_up(void **state)
