@@ -118,13 +118,15 @@ enum hal_status replay_touches_add(struct replay_touches *touches,
     return c.status;
 }
 
-enum hal_status replay_reflect(const struct replay_plan *plan,
+enum hal_status replay_reflect(const struct replay_plan *plan, const struct replay_options *options,
                                struct trace_reflection *out_reflection)
 {
     *out_reflection = (struct trace_reflection){0};
-    for (size_t i = 1; i < plan->object_count; i++) {
+    for (uint32_t i = 1; i < plan->object_count; i++) {
         const struct replay_object *object = &plan->objects[i];
-        if (object->kind == REPLAY_EXECUTABLE && object->created)
+        if (object->kind == REPLAY_EXECUTABLE && object->created &&
+            !(options &&
+              replay_substitute_of(plan, i, options->substitutes, options->substitute_count)))
             HAL_TRY(trace_reflection_add(out_reflection, i, (const void *)object->created));
     }
     return HAL_OK;

@@ -6,6 +6,8 @@
 #include "format/analysis/reflection.h"
 #include "replay/plan/plan.h"
 
+struct replay_options;
+
 struct replay_touch {
     uint64_t buffer, begin, end; /* index of the buffer in the plan */
 };
@@ -19,8 +21,9 @@ struct replay_touches {
 enum replay_touch_kind { REPLAY_READS = 1, REPLAY_WRITES = 2 };
 
 /* What kernels do with their bindings, by number of the executable in the plan; for
- * replay_touches_add. */
-enum hal_status replay_reflect(const struct replay_plan *plan,
+ * replay_touches_add. `options` (may be NULL): kernels with a substitute are unknown, since it may
+ * write what the recorded one only reads. */
+enum hal_status replay_reflect(const struct replay_plan *plan, const struct replay_options *options,
                                struct trace_reflection *out_reflection) HAL_CHECKED;
 
 /* Adds what all commands of a decoded command buffer may read, write or both (`kinds`: bits). */

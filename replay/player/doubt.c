@@ -34,7 +34,7 @@ static enum hal_status prepare(struct replay_player *player)
     doubt->comes = hal_alloc(player->plan->object_count, sizeof *doubt->comes);
     if (!doubt->comes)
         return hal_fail(HAL_NO_MEMORY, "no memory for the values of semaphores");
-    return replay_reflect(player->plan, &doubt->reflection);
+    return replay_reflect(player->plan, NULL, &doubt->reflection);
 }
 
 /* ---- Work that can end --------------------------------------------------------------------- */

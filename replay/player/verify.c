@@ -3,8 +3,11 @@
  * byte.
  */
 #include "hal/base/digest.h"
+#include "hal/base/locator.h"
 #include "hal/base/mem.h"
+#include "replay/plan/touches.h"
 #include "replay/player/player.h"
+#include "replay/variant/serial.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,137 +15,97 @@
 
 /* ---- The last writer ----------------------------------------------------------------------- */
 
-/* A range of a buffer, and what a command buffer last did to it. */
+/* Which command of a command buffer last may have written to a range. */
 struct search {
-    const struct replay_plan *plan;
-    uint64_t buffer, offset, size;
-    const struct trace_segment *writer; /* NULL: none yet */
-    uint32_t segment;                   /* its index in the command buffer */
-    uint32_t dispatches;                /* in the submission, before it */
+    struct trace_reflection reflection;
+    struct replay_touch range;
+    uint32_t segment; /* TRACE_NO_COMMAND: none */
 };
 
-static bool holds(const struct search *search, uint64_t buffer, uint64_t offset, uint64_t size)
+static bool overlaps(const struct replay_touch *range, uint64_t buffer, uint64_t begin,
+                     uint64_t end)
 {
-    return buffer == search->buffer &&
-           (search->offset >= offset ? search->offset - offset < size
-                                     : offset - search->offset < search->size);
+    return buffer == range->buffer && begin < range->end && range->begin < end;
 }
 
-static bool is_bound(const struct search *search,
-                     const struct trace_push_descriptor_set *const sets[HAL_MAX_SETS])
+static void take_access(void *user, const struct trace_access *access)
 {
-    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-        for (uint32_t i = 0; sets[set] && i < sets[set]->binding_count; i++) {
-            const struct trace_binding *binding = &sets[set]->bindings[i];
-            if (holds(search, binding->buffer, binding->offset, binding->size))
-                return true;
-        }
-    }
-    return false;
+    struct search *search = user;
+    if (trace_access_writes(access->mode) &&
+        overlaps(&search->range, access->buffer, access->begin, access->end))
+        search->segment = access->command;
 }
 
-static bool may_write(const struct search *search, const struct trace_segment *head,
-                      const struct trace_push_descriptor_set *const sets[HAL_MAX_SETS])
-{
-    const void *segment = head;
-    switch ((enum trace_segment_kind)head->kind) {
-    case TRACE_FILL: {
-        const struct trace_fill *fill = segment;
-        return holds(search, fill->target, fill->offset, fill->size);
-    }
-    case TRACE_COPY: {
-        const struct trace_copy *copy = segment;
-        return holds(search, copy->target, copy->target_offset, copy->size);
-    }
-    case TRACE_UPDATE: {
-        const struct trace_update *update = segment;
-        return holds(search, update->target, update->offset, update->size);
-    }
-    case TRACE_DISPATCH:
-    case TRACE_DISPATCH_INDIRECT: return is_bound(search, sets);
-    case TRACE_BARRIER:
-    case TRACE_EVENT_SIGNAL:
-    case TRACE_EVENT_RESET:
-    case TRACE_EVENTS_WAIT:
-    case TRACE_PUSH_CONSTANTS:
-    case TRACE_PUSH_DESCRIPTOR_SET:
-    case TRACE_DEBUG_BEGIN:
-    case TRACE_DEBUG_END: return false;
-    }
-    return false;
-}
-
-static void search_commands(struct search *search, const struct replay_object *commands,
-                            uint32_t dispatches_before)
-{
-    const struct trace_push_descriptor_set *sets[HAL_MAX_SETS] = {NULL};
-    const struct trace_segment *segment = commands->commands.segments;
-    uint32_t dispatches = dispatches_before;
-    for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
-        if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET) {
-            const struct trace_push_descriptor_set *set = (const void *)segment;
-            sets[set->set] = set;
-        }
-        if (may_write(search, segment, sets)) {
-            search->writer = segment;
-            search->segment = i;
-            search->dispatches = dispatches;
-        }
-        dispatches += trace_is_dispatch(segment->kind);
-        segment = trace_next_segment(segment);
-    }
-}
-
-static void describe_writer(const struct search *search, const struct trace_submit *submit,
-                            struct replay_difference *difference)
-{
-    if (!trace_is_dispatch(search->writer->kind)) {
-        snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64, submit->submission);
-        snprintf(difference->writer, REPLAY_NAME_BYTES, "%s, segment %u",
-                 trace_segment_name(search->writer->kind), search->segment);
-        return;
-    }
-    snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64 ".d%u", submit->submission,
-             search->dispatches);
-    snprintf(difference->writer, REPLAY_NAME_BYTES, "dispatch of '%.100s', segment %u",
-             replay_kernel_name(search->plan, search->writer), search->segment);
-}
-
-/* True when the submission may have written any of the range. */
-static bool search_submission(struct search *search, const struct trace_submit *submit)
+/* True when the submission may have written any of the range: `out_step` is its last command that
+ * may. */
+static bool search_submission(struct search *search, const struct replay_plan *plan,
+                              const struct trace_submit *submit, struct replay_step *out_step)
 {
     const uint64_t *commands = trace_submit_command_buffers(submit);
     uint32_t dispatches = 0;
-    search->writer = NULL;
+    *out_step = (struct replay_step){.submit = submit};
     for (uint32_t i = 0; i < submit->command_buffer_count; i++) {
-        const struct replay_object *object = &search->plan->objects[commands[i]];
-        search_commands(search, object, dispatches);
-        dispatches += object->commands.seal->dispatch_count;
+        const struct trace_command_buffer_seal *seal = plan->objects[commands[i]].commands.seal;
+        const struct trace_segment *segment = plan->objects[commands[i]].commands.segments;
+        search->segment = TRACE_NO_COMMAND;
+        trace_each_access(seal, segment, trace_reflection_mode, &search->reflection, take_access,
+                          search);
+        for (uint32_t k = 0; k < seal->segment_count; k++) {
+            if (k == search->segment) {
+                out_step->work = segment;
+                out_step->segment = k;
+                out_step->dispatch = dispatches;
+            }
+            dispatches += trace_is_dispatch(segment->kind);
+            segment = trace_next_segment(segment);
+        }
     }
-    return search->writer != NULL;
+    return out_step->work != NULL;
+}
+
+static void describe_writer(const struct replay_plan *plan, const struct replay_step *step,
+                            struct replay_difference *difference)
+{
+    struct hal_locator where;
+    char text[HAL_LOCATOR_BYTES];
+    replay_step_locate(step, &where);
+    snprintf(difference->locator, REPLAY_NAME_BYTES, "%s", hal_locator_print(&where, text));
+    replay_step_name(plan, step, difference->writer);
 }
 
 /* Goes back from the read. Submissions may overlap and finish in another order: this names the
- * last that was handed in. */
-static void find_writer(const struct replay_plan *plan, size_t read_op, uint64_t offset,
-                        uint64_t size, struct replay_difference *difference)
+ * last that was submitted. */
+static void search_back(struct search *search, const struct replay_plan *plan, size_t read_op,
+                        struct replay_difference *difference)
 {
-    const struct trace_content_event *read = (const void *)plan->ops[read_op].event;
-    struct search search = {.plan = plan, .buffer = read->buffer, .offset = offset, .size = size};
+    struct replay_step step;
     for (size_t op = read_op; op-- > 0;) {
         const void *event = plan->ops[op].event;
-        if (plan->ops[op].action == REPLAY_SUBMIT && search_submission(&search, event)) {
-            describe_writer(&search, event, difference);
+        if (plan->ops[op].action == REPLAY_SUBMIT &&
+            search_submission(search, plan, event, &step)) {
+            describe_writer(plan, &step, difference);
             return;
         }
         const struct trace_content_event *write = event;
         if (plan->ops[op].action == REPLAY_WRITE && write->head.kind == TRACE_HOST_WRITE &&
-            holds(&search, write->buffer, write->offset, write->size)) {
+            overlaps(&search->range, write->buffer, write->offset, write->offset + write->size)) {
             snprintf(difference->writer, REPLAY_NAME_BYTES, "the host (ticket %" PRIu64 ")",
                      write->head.ticket);
             return;
         }
     }
+}
+
+/* Without memory no writer is named. */
+static void find_writer(const struct replay_plan *plan, const struct replay_options *options,
+                        size_t read_op, uint64_t size, struct replay_difference *difference)
+{
+    const struct trace_content_event *read = (const void *)plan->ops[read_op].event;
+    const uint64_t begin = difference->offset;
+    struct search search = {.range = {read->buffer, begin, begin + size}};
+    if (replay_reflect(plan, options, &search.reflection) == HAL_OK)
+        search_back(&search, plan, read_op, difference);
+    trace_reflection_finish(&search.reflection);
 }
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
@@ -185,7 +148,6 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
     snprintf(difference->label, sizeof difference->label, "%.150s", label ? label : "");
     memcpy(difference->expected, expected + start, difference->sample_bytes);
     memcpy(difference->actual, actual + start, difference->sample_bytes);
-    find_writer(plan, op, difference->offset, 1, difference);
 }
 
 static void verify_digest(const struct replay_plan *plan, const struct replay_options *options,
@@ -214,7 +176,7 @@ static void verify_digest(const struct replay_plan *plan, const struct replay_op
                                         .offset = event->offset,
                                         .sample_offset = event->offset};
     snprintf(first->label, sizeof first->label, "%.150s", label ? label : "");
-    find_writer(plan, op, event->offset, event->size, first);
+    find_writer(plan, options, op, event->size, first);
 }
 
 static void note_worst(const struct replay_plan *plan, const struct trace_content_event *event,
@@ -272,6 +234,7 @@ void replay_verify_read(const struct replay_plan *plan, const struct replay_opti
     if (report->different_reads++ > 0)
         return;
     describe_difference(plan, op, expected, actual, &errors, count, &report->first);
+    find_writer(plan, options, op, 1, &report->first);
 }
 
 void replay_verify_outcome(struct replay_report *report, const char *format, ...)

@@ -193,7 +193,7 @@ static void look_at_reads(struct search *s)
 static enum hal_status search_devices(struct search *s)
 {
     struct replay_finding *finding = s->finding;
-    HAL_TRY(replay_reflect(s->bisect->plan, &s->reflection));
+    HAL_TRY(replay_reflect(s->bisect->plan, NULL, &s->reflection));
     enum hal_status status = run_pass(s, &(struct replay_serial_options){0}, true);
     uint64_t submission = 0;
     finding->steps = s->serial.step_count;
@@ -453,7 +453,7 @@ static enum hal_status search_recording(struct search *s)
     const struct replay_serial_options options = {.split = b->narrow ? REPLAY_SPLIT_ALL
                                                                      : REPLAY_SPLIT_NONE};
     struct replay_player *player = NULL;
-    HAL_TRY(replay_reflect(b->plan, &s->reflection));
+    HAL_TRY(replay_reflect(b->plan, b->candidate_options, &s->reflection));
     HAL_TRY(replay_serial_make(b->plan, &options, &s->serial));
     enum hal_status status =
         replay_player_create(s->serial.plan, b->candidate, b->candidate_options, &player);

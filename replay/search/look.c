@@ -314,7 +314,7 @@ static enum hal_status make_plan(struct looking *l)
 static enum hal_status run(struct looking *l)
 {
     const struct replay_look *look = l->look;
-    HAL_TRY(replay_reflect(look->plan, &l->reflection));
+    HAL_TRY(replay_reflect(look->plan, NULL, &l->reflection));
     HAL_TRY(make_plan(l));
     HAL_TRY(replay_player_create(l->serial.plan, look->device, look->options, &l->player));
     if (look->prepared)
@@ -330,7 +330,7 @@ static enum hal_status run(struct looking *l)
 enum hal_status replay_look_check(const struct replay_look *look)
 {
     struct looking l = {.look = look};
-    enum hal_status status = replay_reflect(look->plan, &l.reflection);
+    enum hal_status status = replay_reflect(look->plan, NULL, &l.reflection);
     if (status == HAL_OK)
         status = make_plan(&l);
     if (l.serial.plan)

@@ -471,7 +471,7 @@ static enum hal_status transform_barriers(struct transform *t)
 {
     if (t->what_if->barriers == REPLAY_BARRIERS_KEEP)
         return HAL_OK;
-    HAL_TRY(replay_reflect(t->plan, &t->reflection));
+    HAL_TRY(replay_reflect(t->plan, NULL, &t->reflection));
     for (size_t i = 1; i < t->variant->object_count; i++) {
         struct replay_object *object = &t->variant->objects[i];
         if (object->kind == REPLAY_COMMANDS && object->commands.seal)

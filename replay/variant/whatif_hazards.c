@@ -321,7 +321,7 @@ static enum hal_status prepare(struct graph *g, const struct replay_plan *varian
     HAL_TRY(replay_order_make(g->plan, &g->before));
     HAL_TRY(replay_order_make(variant, &g->after));
     HAL_TRY(find_variants(g, variant));
-    HAL_TRY(replay_reflect(g->plan, &g->reflection));
+    HAL_TRY(replay_reflect(g->plan, NULL, &g->reflection));
     g->buffers = hal_alloc(g->plan->object_count, sizeof *g->buffers);
     return g->buffers ? HAL_OK
                       : hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", g->plan->object_count);

@@ -212,6 +212,58 @@ TEST_ON(buffers_go_where_they_went, struct fixture *fixture)
     assert_in_range(strtoull(strchr(peak, ':') + 1, NULL, 10), BYTES, BYTES + 64);
 }
 
+/* One that writes buffer 'result', and one that reads it into buffer 'copy': the last to have it
+ * bound. */
+static void trace_of_writer_and_reader(struct fixture *fixture, const char *write, const char *read)
+{
+    static const struct trace_entry_binding writes[] = {{0, 0, 0, HAL_ACCESS_WRITE}};
+    static const struct trace_entry_binding reads[] = {{0, 0, 0, HAL_ACCESS_READ},
+                                                       {0, 0, 1, HAL_ACCESS_WRITE}};
+    const struct trace_semaphore_value done = {3, 1};
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_entry_point points[] = {
+        {.name = builder_string(b, "write"), .group_size = {1, 1, 1}},
+        {.name = builder_string(b, "read"), .group_size = {1, 1, 1}}};
+    builder_buffer_create(b, 1, "result", 4);
+    builder_buffer_create(b, 2, "copy", 4);
+    builder_semaphore_create(b, 3, NULL, 0);
+    builder_executable_reflected(b, 4, write, &points[0], 1, writes, 1);
+    builder_executable_reflected(b, 5, read, &points[1], 1, reads, 2);
+    builder_command_buffer_create(b, 6, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4}, {2, 0, 4}}, 2);
+    builder_dispatch(b, 4, 0, 1, 1, 1);
+    builder_barrier(b, NULL, 0);
+    builder_dispatch(b, 5, 0, 1, 1, 1);
+    builder_seal(b, 6);
+    builder_submit(b, 7, 0, NULL, 0, &done, 1, (uint64_t[]){6}, 1);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, "\1\0\0\0", 4);
+    fixture_finish(fixture);
+}
+
+TEST_ON(the_last_writer_is_no_kernel_that_only_reads, struct fixture *fixture)
+{
+    static const char write[] = "kernel void write(device uint *w [[buffer(0)]]) { w[0] = 1; }\n";
+    static const char wrong[] = "kernel void write(device uint *w [[buffer(0)]]) { w[0] = 2; }\n";
+    static const char read[] = "kernel void read(device const uint *r [[buffer(0)]],\n"
+                               "                 device uint *w [[buffer(1)]]) { w[0] = r[0]; }\n";
+    static const char both[] = "kernel void read(device uint *r [[buffer(0)]],\n"
+                               "                 device uint *w [[buffer(1)]]) { r[0] = 3; }\n";
+    trace_of_writer_and_reader(fixture, write, read);
+    fixture_write(fixture, "wrong.metal", wrong);
+    fixture_write(fixture, "both.metal", both);
+    assert_exit(replay(fixture, "--device=cpu"), 0);
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=write=wrong.metal"), 1);
+    fixture_expect(fixture, fixture->out,
+                   "last written by #s7.d0, dispatch of 'write', segment 1\n");
+    /* What the recorded kernel only read, its substitute may write. */
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=read=both.metal"), 1);
+    fixture_expect(fixture, fixture->out,
+                   "last written by #s7.d1, dispatch of 'read', segment 3\n");
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=read=both.metal", "--bisect"), 1);
+    fixture_expect(fixture, fixture->out, "#s7.d1");
+}
+
 /* A kernel of one's own may replace the recorded one on both sides, and another one on the other.
  */
 TEST_ON(what_is_compared_with_stands_in_place_of_a_substitute, struct fixture *fixture)
