@@ -36,6 +36,31 @@ SAME_SIZE(struct trace_event_command, struct hal_segment_event);
 SAME_SIZE(struct trace_events_wait, struct hal_segment_events_wait);
 SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
 
+/* What format/analysis/access.h looks at in both. */
+#define SAME_PLACE(format, member, hal, hal_member)                                                \
+    _Static_assert(offsetof(format, member) == offsetof(hal, hal_member) &&                        \
+                       sizeof((format){0}.member) == sizeof((hal){0}.hal_member),                  \
+                   #format "." #member)
+SAME_PLACE(struct trace_segment, kind, struct hal_segment, kind);
+SAME_PLACE(struct trace_fill, target, struct hal_segment_fill, target);
+SAME_PLACE(struct trace_fill, offset, struct hal_segment_fill, offset);
+SAME_PLACE(struct trace_fill, size, struct hal_segment_fill, bytes);
+SAME_PLACE(struct trace_copy, source, struct hal_segment_copy, source);
+SAME_PLACE(struct trace_copy, target, struct hal_segment_copy, target);
+SAME_PLACE(struct trace_copy, source_offset, struct hal_segment_copy, source_offset);
+SAME_PLACE(struct trace_copy, target_offset, struct hal_segment_copy, target_offset);
+SAME_PLACE(struct trace_copy, size, struct hal_segment_copy, bytes);
+SAME_PLACE(struct trace_update, target, struct hal_segment_update, target);
+SAME_PLACE(struct trace_update, offset, struct hal_segment_update, offset);
+SAME_PLACE(struct trace_update, size, struct hal_segment_update, bytes);
+SAME_PLACE(struct trace_dispatch, workgroup_count, struct hal_segment_dispatch, workgroup_count);
+SAME_PLACE(struct trace_dispatch_indirect, counts, struct hal_segment_dispatch_indirect, counts);
+SAME_PLACE(struct trace_dispatch_indirect, offset, struct hal_segment_dispatch_indirect, offset);
+SAME_PLACE(struct trace_binding, buffer, struct hal_binding, buffer);
+SAME_PLACE(struct trace_binding, offset, struct hal_binding, offset);
+SAME_PLACE(struct trace_binding, size, struct hal_binding, bytes);
+_Static_assert((int)TRACE_COUNTS_BYTES == (int)HAL_COUNTS_BYTES, "the counts of a dispatch");
+
 static inline struct trace_segment same_head(const struct hal_segment *segment)
 {
     return (struct trace_segment){.kind = segment->kind, .bytes = segment->bytes};

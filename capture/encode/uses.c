@@ -15,6 +15,12 @@ struct range {
     uint32_t count; /* of the first one of a key: how many there are */
 };
 
+/* What a dispatch runs; `state` is an index. */
+struct dispatched {
+    const struct hal_executable *executable;
+    uint32_t entry, state;
+};
+
 struct builder {
     struct range *ranges; /* `own`, or allocated */
     size_t count, capacity;
@@ -22,11 +28,8 @@ struct builder {
         *slots; /* open addressing: index + 1 of a key's first range; NULL while there are few */
     size_t slot_count;
     size_t last; /* commands often use the range that the one before used */
-    bool failed, exact;
-    /* Of the last dispatch. */
-    const struct hal_dispatch_state *state;
-    const struct hal_executable *executable;
-    uint32_t entry;
+    bool failed;
+    struct dispatched run; /* the last dispatch */
     struct range own[few];
 };
 
@@ -119,18 +122,89 @@ static void insert(struct builder *builder, const struct capture_use *use)
         known->end = use->end;
 }
 
-static inline void add(struct builder *builder, const struct hal_buffer *buffer, uint64_t offset,
-                       uint64_t bytes, bool reads)
+static inline void add(void *user, const struct trace_access *access)
 {
-    if (!buffer || !(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
+    struct builder *builder = user;
+    const struct hal_buffer *buffer = capture_accessed_buffer(access);
+    if (!(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
         return;
-    const struct capture_use use = {capture_use_key(buffer->object.id, reads), offset,
-                                    offset + bytes};
+    const struct capture_use use = {
+        capture_use_key(buffer->object.id, !trace_access_writes(access->mode)), access->begin,
+        access->end};
     const struct capture_use *last = &builder->ranges[builder->last].use;
     if (builder->count && last->key == use.key && use.begin >= last->begin && use.end <= last->end)
         return;
     insert(builder, &use);
 }
+
+/* ---- Kernels ------------------------------------------------------------------------------ */
+
+static enum trace_access_mode binding_mode(void *user, uint64_t executable, uint32_t entry,
+                                           uint32_t set, uint32_t index)
+{
+    const struct hal_entry_info *info =
+        ((const struct hal_executable *)user)->reflection
+            ? &((const struct hal_executable *)user)->reflection[entry]
+            : NULL;
+    (void)executable;
+    for (size_t i = 0; info && i < info->binding_count; i++) {
+        const struct hal_entry_binding *binding = &info->bindings[i];
+        if (binding->set == set && binding->index == index)
+            return binding->access & HAL_ACCESS_WRITE ? TRACE_ACCESS_MAY_WRITE
+                   : binding->access                  ? TRACE_ACCESS_MAY_READ
+                                                      : TRACE_ACCESS_UNKNOWN;
+    }
+    return info ? TRACE_ACCESS_NONE : TRACE_ACCESS_UNKNOWN;
+}
+
+/* `executable` NULL: nobody asks what the kernel does. */
+static inline void kernel_accesses(const struct hal_dispatch_state *state,
+                                   const struct hal_executable *executable, uint32_t entry,
+                                   const struct trace_access_sink *sink)
+{
+    struct trace_bound_kernel kernel = {.entry = entry,
+                                        .mode = executable ? binding_mode : NULL,
+                                        .user = (void *)(uintptr_t)executable};
+    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
+        kernel.bindings[set] = state->bindings[set];
+        kernel.counts[set] = state->binding_count[set];
+    }
+    trace_kernel_accesses(&kernel, sink);
+}
+
+static inline struct dispatched dispatched_by(const struct hal_segment *segment)
+{
+    const struct hal_segment_dispatch *direct = (const void *)segment;
+    const struct hal_segment_dispatch_indirect *indirect = (const void *)segment;
+    return segment->kind == HAL_SEGMENT_DISPATCH
+               ? (struct dispatched){direct->executable, direct->entry, direct->state}
+               : (struct dispatched){indirect->executable, indirect->entry, indirect->state};
+}
+
+void capture_accesses(const struct hal_command_buffer *commands, const struct hal_segment *segment,
+                      const struct trace_access_sink *sink)
+{
+    if (!trace_command_accesses((const void *)segment, sink))
+        return;
+    const struct dispatched run = dispatched_by(segment);
+    kernel_accesses(&commands->states[run.state], run.executable, run.entry, sink);
+}
+
+/* Dispatches in a row often share kernel and state. */
+static __attribute__((noinline)) void add_dispatch(struct builder *builder,
+                                                   const struct hal_command_buffer *commands,
+                                                   const struct hal_segment *segment)
+{
+    const struct dispatched run = dispatched_by(segment);
+    if (run.executable == builder->run.executable && run.entry == builder->run.entry &&
+        run.state == builder->run.state)
+        return;
+    builder->run = run;
+    kernel_accesses(&commands->states[run.state], run.executable, run.entry,
+                    &(struct trace_access_sink){.visit = add, .user = builder});
+}
+
+/* ---- The survey --------------------------------------------------------------------------- */
 
 /* No record of a fixed size is larger. */
 enum { fixed_bytes = 64 };
@@ -139,118 +213,38 @@ _Static_assert(sizeof(struct trace_copy) <= fixed_bytes &&
                    sizeof(struct trace_fill) <= fixed_bytes,
                "they fit");
 
-static void survey_bytes(struct capture_survey *survey, const struct hal_segment *segment)
-{
-    if (segment->bytes > survey->largest_bytes)
-        survey->largest_bytes = segment->bytes;
-}
-
-static void survey_list(struct capture_survey *survey, uint32_t count)
-{
-    if (count > survey->longest_list)
-        survey->longest_list = count;
-}
-
-bool capture_is_written(const struct hal_executable *executable, uint32_t entry, uint32_t set,
-                        uint32_t index)
-{
-    const struct hal_entry_info *info =
-        executable->reflection ? &executable->reflection[entry] : NULL;
-    for (size_t i = 0; info && i < info->binding_count; i++) {
-        const struct hal_entry_binding *binding = &info->bindings[i];
-        if (binding->set == set && binding->index == index)
-            return binding->access == 0 || binding->access & HAL_ACCESS_WRITE;
-    }
-    return !info; /* what is bound and no binding of the kernel is not touched */
-}
-
-static void add_state(struct builder *builder, const struct hal_dispatch_state *state,
-                      const struct hal_executable *executable, uint32_t entry)
-{
-    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-        for (uint32_t k = 0; k < state->binding_count[set]; k++) {
-            const struct hal_binding *binding = &state->bindings[set][k];
-            const bool reads = executable && executable->reflection &&
-                               !capture_is_written(executable, entry, set, k);
-            add(builder, binding->buffer, binding->offset, binding->bytes, reads);
-        }
-    }
-}
-
-/* Dispatches in a row often share kernel and state. */
-static __attribute__((noinline)) void add_dispatch(struct builder *builder,
-                                                   const struct hal_command_buffer *commands,
-                                                   const struct hal_executable *executable,
-                                                   uint32_t entry, uint32_t index)
-{
-    const struct hal_dispatch_state *state = &commands->states[index];
-    if (executable == builder->executable && entry == builder->entry && state == builder->state)
-        return;
-    builder->state = state;
-    builder->executable = executable;
-    builder->entry = entry;
-    add_state(builder, state, executable, entry);
-}
+enum {
+    surveyed = 1 << HAL_SEGMENT_BARRIER | 1 << HAL_SEGMENT_UPDATE |
+               1 << HAL_SEGMENT_PUSH_CONSTANTS | 1 << HAL_SEGMENT_PUSH_DESCRIPTOR_SET |
+               1 << HAL_SEGMENT_DISPATCH | 1 << HAL_SEGMENT_DEBUG_BEGIN |
+               1 << HAL_SEGMENT_EVENTS_WAIT, /* others have no list */
+};
 
 /* Records are as long as their segments, but for two kinds. */
-static inline void add_segment(struct builder *builder, const struct hal_command_buffer *commands,
-                               const struct hal_segment *segment, struct capture_survey *survey)
+static inline void survey_segment(struct capture_survey *survey, const struct hal_segment *segment)
 {
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_FILL: {
-        const struct hal_segment_fill *fill = (const void *)segment;
-        add(builder, fill->target, fill->offset, fill->bytes, false);
-        break;
-    }
-    case HAL_SEGMENT_COPY: {
-        const struct hal_segment_copy *copy = (const void *)segment;
-        add(builder, copy->target, copy->target_offset, copy->bytes, false);
-        add(builder, copy->source, copy->source_offset, copy->bytes, true);
-        break;
-    }
-    case HAL_SEGMENT_UPDATE: {
-        const struct hal_segment_update *update = (const void *)segment;
-        add(builder, update->target, update->offset, update->bytes, false);
-        survey_bytes(survey, segment);
-        break;
-    }
-    case HAL_SEGMENT_BARRIER:
-        survey_bytes(survey, segment);
-        survey_list(survey,
-                    ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count);
-        break;
-    case HAL_SEGMENT_EVENTS_WAIT: {
-        const struct hal_segment_events_wait *wait = (const void *)segment;
-        survey_bytes(survey, segment);
-        survey_list(survey, wait->buffer_count);
-        survey_list(survey, wait->event_count);
-        break;
-    }
-    case HAL_SEGMENT_DISPATCH: {
-        const struct hal_segment_dispatch *dispatch = (const void *)segment;
-        if (builder->exact)
-            add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
+    const struct hal_segment_barrier *barrier = (const void *)segment;
+    const struct hal_segment_events_wait *wait = (const void *)segment;
+    uint32_t longest = 0;
+    if (!(surveyed >> segment->kind & 1))
+        return;
+    if (segment->kind == HAL_SEGMENT_BARRIER) {
+        longest = barrier->buffer_count;
+    } else if (segment->kind == HAL_SEGMENT_DISPATCH) {
         survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
-        break;
-    }
-    case HAL_SEGMENT_DEBUG_BEGIN:
+        return;
+    } else if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN) {
         survey->has_labels = true;
         survey->record_bytes += sizeof(struct trace_debug);
         survey->record_bytes -= segment->bytes;
-        break;
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: survey_bytes(survey, segment); break;
-    case HAL_SEGMENT_DISPATCH_INDIRECT: {
-        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
-        add(builder, dispatch->counts, dispatch->offset, HAL_COUNTS_BYTES, true);
-        if (builder->exact)
-            add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
-        break;
+        return;
+    } else if (segment->kind == HAL_SEGMENT_EVENTS_WAIT) {
+        longest = wait->buffer_count > wait->event_count ? wait->buffer_count : wait->event_count;
     }
-    case HAL_SEGMENT_EVENT_SIGNAL:
-    case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_DEBUG_END: break;
-    }
+    if (segment->bytes > survey->largest_bytes)
+        survey->largest_bytes = segment->bytes;
+    if (longest > survey->longest_list)
+        survey->longest_list = longest;
 }
 
 struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
@@ -265,19 +259,19 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     builder.count = builder.slot_count = builder.last = 0;
     builder.slots = NULL;
     builder.failed = false;
-    builder.exact = exact;
-    builder.state = NULL;
-    builder.executable = NULL;
-    builder.entry = 0;
+    builder.run = (struct dispatched){0};
+    const struct trace_access_sink sink = {.visit = add, .user = &builder};
     struct capture_uses *uses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;
-        add_segment(&builder, commands, segment, &survey);
+        survey_segment(&survey, segment);
+        if (trace_command_accesses((const void *)segment, &sink) && exact)
+            add_dispatch(&builder, commands, segment);
         at += segment->bytes;
     }
     *out_survey = survey;
     for (uint32_t i = 0; !exact && i < commands->state_count; i++)
-        add_state(&builder, &commands->states[i], NULL, 0);
+        kernel_accesses(&commands->states[i], NULL, 0, &sink);
     const size_t bytes = builder.count * sizeof uses->ranges[0];
     if (builder.count && !builder.failed) {
         uses = malloc(sizeof *uses + bytes);

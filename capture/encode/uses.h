@@ -6,6 +6,7 @@
 #ifndef CAPTURE_USES_H
 #define CAPTURE_USES_H
 
+#include "format/analysis/access.h"
 #include "hal/driver.h"
 
 struct capture_use {
@@ -48,9 +49,15 @@ struct capture_survey {
 struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
                                          struct capture_survey *out_survey, bool *out_failed);
 
-/* Whether the entry point may write what is bound there. */
-bool capture_is_written(const struct hal_executable *executable, uint32_t entry, uint32_t set,
-                        uint32_t index);
+/* What one command of a sealed list accesses, in memory of any kind; each access names its buffer
+ * by capture_accessed_buffer. */
+void capture_accesses(const struct hal_command_buffer *commands, const struct hal_segment *segment,
+                      const struct trace_access_sink *sink);
+
+static inline struct hal_buffer *capture_accessed_buffer(const struct trace_access *access)
+{
+    return (struct hal_buffer *)(uintptr_t)access->buffer;
+}
 
 /* One range; NULL: nobody could see it, or memory is out. */
 struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,

@@ -20,57 +20,10 @@ static void add(struct capture_writes *writes, struct hal_buffer *buffer, uint64
         .buffer = buffer, .id = buffer->object.id, .begin = offset, .end = offset + bytes};
 }
 
-static void add_dispatch(struct capture_writes *writes, const struct hal_command_buffer *commands,
-                         const struct hal_executable *executable, uint32_t entry, uint32_t index)
+static void take_access(void *user, const struct trace_access *access)
 {
-    const struct hal_dispatch_state *state = &commands->states[index];
-    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-        for (uint32_t i = 0; i < state->binding_count[set]; i++) {
-            const struct hal_binding *binding = &state->bindings[set][i];
-            if (binding->buffer && capture_is_written(executable, entry, set, i))
-                add(writes, binding->buffer, binding->offset, binding->bytes);
-        }
-    }
-}
-
-static void add_segment(struct capture_writes *writes, const struct hal_command_buffer *commands,
-                        const struct hal_segment *segment)
-{
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_FILL: {
-        const struct hal_segment_fill *fill = (const void *)segment;
-        add(writes, fill->target, fill->offset, fill->bytes);
-        break;
-    }
-    case HAL_SEGMENT_COPY: {
-        const struct hal_segment_copy *copy = (const void *)segment;
-        add(writes, copy->target, copy->target_offset, copy->bytes);
-        break;
-    }
-    case HAL_SEGMENT_UPDATE: {
-        const struct hal_segment_update *update = (const void *)segment;
-        add(writes, update->target, update->offset, update->bytes);
-        break;
-    }
-    case HAL_SEGMENT_DISPATCH: {
-        const struct hal_segment_dispatch *dispatch = (const void *)segment;
-        add_dispatch(writes, commands, dispatch->executable, dispatch->entry, dispatch->state);
-        break;
-    }
-    case HAL_SEGMENT_DISPATCH_INDIRECT: {
-        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
-        add_dispatch(writes, commands, dispatch->executable, dispatch->entry, dispatch->state);
-        break;
-    }
-    case HAL_SEGMENT_BARRIER:
-    case HAL_SEGMENT_EVENT_SIGNAL:
-    case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_EVENTS_WAIT:
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
-    case HAL_SEGMENT_DEBUG_BEGIN:
-    case HAL_SEGMENT_DEBUG_END: break;
-    }
+    if (trace_access_writes(access->mode))
+        add(user, capture_accessed_buffer(access), access->begin, access->end - access->begin);
 }
 
 static int compare(const void *a, const void *b)
@@ -104,9 +57,9 @@ void capture_writes_find(struct hal_command_buffer *const *commands, size_t coun
 {
     *out_writes = (struct capture_writes){0};
     for (size_t i = 0; i < count; i++) {
-        for (const struct hal_segment *segment = hal_segment_first(commands[i]); segment;
-             segment = hal_segment_next(commands[i], segment))
-            add_segment(out_writes, commands[i], segment);
+        hal_each_segment (commands[i], segment)
+            capture_accesses(commands[i], segment,
+                             &(struct trace_access_sink){.visit = take_access, .user = out_writes});
     }
     merge(out_writes);
 }

@@ -4,9 +4,8 @@
  * record has an id (capture/encode_segments.c asserts that); `buffer` is then the pointer. Inline,
  * so that a capture pays for no call per command.
  *
- *     trace_command_accesses(segment, &sink);          what the command itself names
- *     if (trace_runs_kernel(segment))
- *         trace_kernel_accesses(&kernel, &sink);       what its kernel finds bound
+ *     if (trace_command_accesses(segment, &sink))
+ *         trace_kernel_accesses(&kernel, &sink);
  */
 #ifndef FORMAT_ANALYSIS_ACCESS_H
 #define FORMAT_ANALYSIS_ACCESS_H
@@ -78,88 +77,91 @@ enum { TRACE_STAGE_TRANSFER = 1, TRACE_STAGE_DISPATCH = 2 }; /* enum hal_stage *
 TRACE_INLINE void trace_report_access(const struct trace_access_sink *sink, uint32_t stage,
                                       enum trace_access_mode mode, const struct trace_binding *at)
 {
-    const uint64_t end = at->offset + at->size;
+    uint64_t end;
+    if (__builtin_add_overflow(at->offset, at->size, &end))
+        end = UINT64_MAX;
     sink->visit(sink->user, &(struct trace_access){.command = sink->command,
                                                    .stage = stage,
                                                    .mode = mode,
                                                    .buffer = at->buffer,
                                                    .begin = at->offset,
-                                                   .end = end < at->offset ? UINT64_MAX : end});
+                                                   .end = end});
 }
 
-TRACE_INLINE void trace_command_accesses(const struct trace_segment *segment,
+TRACE_INLINE uint64_t trace_word(const void *record, size_t at)
+{
+    uint64_t word;
+    memcpy(&word, (const uint8_t *)record + at, sizeof word);
+    return word;
+}
+
+#define TRACE_RANGE(record, type, buffer, offset, size)                                            \
+    &(const struct trace_binding)                                                                  \
+    {                                                                                              \
+        trace_word(record, offsetof(type, buffer)), trace_word(record, offsetof(type, offset)),    \
+            size                                                                                   \
+    }
+#define TRACE_SIZED_RANGE(record, type, buffer, offset)                                            \
+    TRACE_RANGE(record, type, buffer, offset, trace_word(record, offsetof(type, size)))
+
+/* Reports what the command itself names. True when it runs a kernel, whose bindings
+ * trace_kernel_accesses reports; a dispatch of no workgroups runs none. */
+TRACE_INLINE bool trace_command_accesses(const struct trace_segment *segment,
                                          const struct trace_access_sink *sink)
 {
     switch ((enum trace_segment_kind)segment->kind) {
-    case TRACE_FILL: {
-        struct trace_fill fill;
-        memcpy(&fill, segment, sizeof fill);
+    case TRACE_FILL:
         trace_report_access(sink, TRACE_STAGE_TRANSFER, TRACE_ACCESS_WRITE,
-                            &(struct trace_binding){fill.target, fill.offset, fill.size});
-        return;
-    }
-    case TRACE_COPY: {
-        struct trace_copy copy;
-        memcpy(&copy, segment, sizeof copy);
+                            TRACE_SIZED_RANGE(segment, struct trace_fill, target, offset));
+        return false;
+    case TRACE_COPY:
         trace_report_access(sink, TRACE_STAGE_TRANSFER, TRACE_ACCESS_READ,
-                            &(struct trace_binding){copy.source, copy.source_offset, copy.size});
+                            TRACE_SIZED_RANGE(segment, struct trace_copy, source, source_offset));
         trace_report_access(sink, TRACE_STAGE_TRANSFER, TRACE_ACCESS_WRITE,
-                            &(struct trace_binding){copy.target, copy.target_offset, copy.size});
-        return;
-    }
-    case TRACE_UPDATE: {
-        struct trace_update update;
-        memcpy(&update, segment, sizeof update);
+                            TRACE_SIZED_RANGE(segment, struct trace_copy, target, target_offset));
+        return false;
+    case TRACE_UPDATE:
         trace_report_access(sink, TRACE_STAGE_TRANSFER, TRACE_ACCESS_WRITE,
-                            &(struct trace_binding){update.target, update.offset, update.size});
-        return;
+                            TRACE_SIZED_RANGE(segment, struct trace_update, target, offset));
+        return false;
+    case TRACE_DISPATCH: {
+        uint32_t counts[3];
+        memcpy(counts, (const uint8_t *)segment + offsetof(struct trace_dispatch, workgroup_count),
+               sizeof counts);
+        return counts[0] && counts[1] && counts[2];
     }
-    case TRACE_DISPATCH_INDIRECT: {
-        struct trace_dispatch_indirect indirect;
-        memcpy(&indirect, segment, sizeof indirect);
-        trace_report_access(
-            sink, TRACE_STAGE_DISPATCH, TRACE_ACCESS_READ,
-            &(struct trace_binding){indirect.counts, indirect.offset, TRACE_COUNTS_BYTES});
-        return;
-    }
+    case TRACE_DISPATCH_INDIRECT:
+        trace_report_access(sink, TRACE_STAGE_DISPATCH, TRACE_ACCESS_READ,
+                            TRACE_RANGE(segment, struct trace_dispatch_indirect, counts, offset,
+                                        TRACE_COUNTS_BYTES));
+        return true;
     case TRACE_BARRIER:
     case TRACE_EVENT_SIGNAL:
     case TRACE_EVENT_RESET:
     case TRACE_EVENTS_WAIT:
     case TRACE_PUSH_CONSTANTS:
     case TRACE_PUSH_DESCRIPTOR_SET:
-    case TRACE_DISPATCH:
     case TRACE_DEBUG_BEGIN:
-    case TRACE_DEBUG_END: return;
+    case TRACE_DEBUG_END: return false;
     }
+    return false;
 }
 
-/* False for a dispatch of no workgroups. */
-TRACE_INLINE bool trace_runs_kernel(const struct trace_segment *segment)
-{
-    struct trace_dispatch direct;
-    if (segment->kind != TRACE_DISPATCH)
-        return segment->kind == TRACE_DISPATCH_INDIRECT;
-    memcpy(&direct, segment, sizeof direct);
-    return direct.workgroup_count[0] && direct.workgroup_count[1] && direct.workgroup_count[2];
-}
-
-/* A kernel may access whatever is bound, unless `mode` says less. */
+/* What its kernel finds bound, all of which it may access unless `mode` says less. */
 TRACE_INLINE void trace_kernel_accesses(const struct trace_bound_kernel *kernel,
                                         const struct trace_access_sink *sink)
 {
     for (uint32_t set = 0; set < TRACE_MAX_SETS; set++) {
         const uint8_t *at = kernel->bindings[set];
         for (uint32_t i = 0; i < kernel->counts[set]; i++, at += sizeof(struct trace_binding)) {
-            struct trace_binding binding;
-            memcpy(&binding, at, sizeof binding);
-            if (!binding.buffer)
+            if (!trace_word(at, offsetof(struct trace_binding, buffer)))
                 continue;
             const enum trace_access_mode mode =
                 kernel->mode ? kernel->mode(kernel->user, kernel->executable, kernel->entry, set, i)
                              : TRACE_ACCESS_UNKNOWN;
             if (mode != TRACE_ACCESS_NONE)
-                trace_report_access(sink, TRACE_STAGE_DISPATCH, mode, &binding);
+                trace_report_access(sink, TRACE_STAGE_DISPATCH, mode,
+                                    TRACE_SIZED_RANGE(at, struct trace_binding, buffer, offset));
         }
     }
 }

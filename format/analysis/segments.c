@@ -122,8 +122,7 @@ static void run_kernel(struct walk *walk, const struct trace_segment *segment)
 static void step(struct walk *walk, const struct trace_segment *segment)
 {
     const void *typed = segment;
-    trace_command_accesses(segment, &walk->sink);
-    if (trace_runs_kernel(segment))
+    if (trace_command_accesses(segment, &walk->sink))
         run_kernel(walk, segment);
     else if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET)
         push(walk, typed);

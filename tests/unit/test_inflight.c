@@ -621,9 +621,11 @@ TEST(what_a_kernel_only_reads_is_not_written)
     struct hal_entry_info info = {.bindings = declared, .binding_count = 2};
     struct hal_executable executable = {.reflection = &info};
     struct hal_segment_dispatch dispatch = {.head = {HAL_SEGMENT_DISPATCH, 0, sizeof dispatch},
-                                            .executable = &executable};
-    const struct hal_binding bindings[] = {{&buffers[0], 0, 64}, {&buffers[1], 64, 64}};
-    struct hal_dispatch_state seen = {.binding_count = {2}, .bindings = {bindings}};
+                                            .executable = &executable,
+                                            .workgroup_count = {1, 1, 1}};
+    const struct hal_binding bindings[] = {
+        {&buffers[0], 0, 64}, {&buffers[1], 64, 64}, {&buffers[1], 0, 8}};
+    struct hal_dispatch_state seen = {.binding_count = {3}, .bindings = {bindings}};
     const struct hal_command_buffer commands = {.arena = (uint8_t *)&dispatch,
                                                 .arena_bytes = sizeof dispatch,
                                                 .states = &seen,
@@ -633,10 +635,14 @@ TEST(what_a_kernel_only_reads_is_not_written)
     struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, 2);
     assert_has_range(uses, 10, true, 0, 64);
-    assert_has_range(uses, 11, false, 64, 128);
+    assert_has_range(uses, 11, false, 64, 128); /* the kernel takes no third binding */
     capture_uses_release(uses);
     uses = capture_uses_create(&commands, false, &survey, &failed);
-    assert_int_equal(uses->count, 2);
+    assert_int_equal(uses->count, 3);
     assert_has_range(uses, 10, false, 0, 64); /* nobody asked what the kernel does */
+    assert_has_range(uses, 11, false, 0, 8);
     capture_uses_release(uses);
+    dispatch.workgroup_count[1] = 0; /* no kernel runs */
+    assert_null(capture_uses_create(&commands, true, &survey, &failed));
+    assert_false(failed);
 }
