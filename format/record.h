@@ -564,6 +564,17 @@ static inline bool trace_is_dispatch(uint32_t segment_kind)
     return segment_kind == TRACE_DISPATCH || segment_kind == TRACE_DISPATCH_INDIRECT;
 }
 
+static inline bool trace_is_transfer(uint32_t segment_kind)
+{
+    return segment_kind == TRACE_FILL || segment_kind == TRACE_COPY || segment_kind == TRACE_UPDATE;
+}
+
+/* What runs on the device by itself; all others set state, or order work. */
+static inline bool trace_is_work(uint32_t segment_kind)
+{
+    return trace_is_dispatch(segment_kind) || trace_is_transfer(segment_kind);
+}
+
 struct trace_segment {
     uint16_t kind; /* enum trace_segment_kind */
     uint16_t reserved;

@@ -26,12 +26,6 @@ struct making {
 
 /* ---- Steps --------------------------------------------------------------------------------- */
 
-static bool is_work(uint32_t kind)
-{
-    return kind == TRACE_FILL || kind == TRACE_COPY || kind == TRACE_UPDATE ||
-           trace_is_dispatch(kind);
-}
-
 static enum hal_status add_step(struct making *m, const struct replay_step *step)
 {
     struct replay_serial *serial = m->serial;
@@ -128,7 +122,7 @@ static enum hal_status run_pieces(struct making *m, const struct trace_submit *s
             replay_piece_state_take(state, segment);
             step.work = segment;
             step.segment = k;
-            if (is_work(segment->kind))
+            if (trace_is_work(segment->kind))
                 status = run_piece(m, &step, state, &first);
             m->stopped = stops_at(m, submit) && m->options->stop.has_dispatch &&
                          trace_is_dispatch(segment->kind) &&

@@ -95,12 +95,6 @@ static void add_stack(const struct view_model *m, uint32_t stack, struct view_li
     }
 }
 
-static bool is_work(const struct view_op *op)
-{
-    return trace_is_dispatch(op->kind) || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
-           op->kind == TRACE_UPDATE;
-}
-
 /* Equal commands are one line, "28 × mul_mv 64x1x1"; what is no work is counted in the last. */
 static void add_commands(const struct view_model *m, const struct view_submission *s,
                          struct view_lines *lines)
@@ -114,15 +108,15 @@ static void add_commands(const struct view_model *m, const struct view_submissio
         for (uint32_t i = 0, kind = 0; i < c->op_count; i++) {
             const uint32_t op = m->segments[c->first_op + i];
             barriers += m->ops[op].kind == TRACE_BARRIER;
-            states += !is_work(&m->ops[op]) && m->ops[op].kind != TRACE_BARRIER;
+            states += !trace_is_work(m->ops[op].kind) && m->ops[op].kind != TRACE_BARRIER;
             for (kind = 0; kind < kinds && ops[kind] != op;)
                 kind++;
-            if (kind == kinds && kinds < MAX_KINDS && is_work(&m->ops[op]))
+            if (kind == kinds && kinds < MAX_KINDS && trace_is_work(m->ops[op].kind))
                 ops[kinds++] = op;
             if (kind < kinds)
                 counts[kind]++;
             else
-                others += is_work(&m->ops[op]);
+                others += trace_is_work(m->ops[op].kind);
         }
     }
     for (uint32_t kind = 0; kind < kinds; kind++) {

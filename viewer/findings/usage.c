@@ -130,7 +130,7 @@ static void take_access(void *user, const struct trace_access *access)
     u->number = access->command;
     if (!use || u->status != HAL_OK || (u->status = VIEW_ROOM(u, list, 1)) != HAL_OK)
         return;
-    if (access->mode != TRACE_ACCESS_WRITE)
+    if (trace_access_reads(access->mode))
         how |= MAY_READ;
     if (trace_access_writes(access->mode))
         how |= MAY_WRITE;

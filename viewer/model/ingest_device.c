@@ -115,7 +115,7 @@ static struct view_body body_of(const struct view_model *m, uint32_t first, uint
         const uint32_t kind = m->ops[m->segments[i]].kind;
         body.dispatch_count += trace_is_dispatch(kind);
         body.barrier_count += kind == TRACE_BARRIER;
-        body.transfer_count += kind == TRACE_COPY || kind == TRACE_FILL || kind == TRACE_UPDATE;
+        body.transfer_count += trace_is_transfer(kind);
     }
     return body;
 }

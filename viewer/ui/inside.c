@@ -8,12 +8,6 @@
 
 enum { MAX_LOOKED_AT = 65536, MIN_SHARE = 3 };
 
-static bool is_work(const struct view_op *op)
-{
-    return trace_is_dispatch(op->kind) || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
-           op->kind == TRACE_UPDATE;
-}
-
 /* A submission's commands while they are drawn. */
 struct inside {
     const struct view_axis *axis;
@@ -79,7 +73,7 @@ void view_draw_commands(const struct view_axis *axis, uint32_t submission, int c
         const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
         for (uint32_t i = 0; i < c->op_count; i++) {
             const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
-            if (is_work(op))
+            if (trace_is_work(op->kind))
                 draw_share(&in, op, index++);
         }
     }
@@ -154,7 +148,7 @@ void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int c
         const struct view_body *c = view_body(m, commands);
         for (uint32_t i = 0; i < c->op_count; i++) {
             const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
-            index += is_work(op);
+            index += trace_is_work(op->kind);
             if (op->kind == TRACE_BARRIER)
                 draw_tick(&in,
                           axis->view ? view_barrier_verdict(axis->view, commands, i)
