@@ -249,16 +249,6 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
 /* Segments are published many at a time: until the seal is whole nobody can use them anyway. */
 enum { BATCH_BYTES = 16 << 10 };
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A piece of the ring that is being filled. */
 struct batch {
     uint8_t *begin, *at, *end;
@@ -277,7 +267,7 @@ static void publish_batch(struct capture_thread *thread, struct batch *batch)
 static bool next_batch(struct capture_thread *thread, struct batch *batch, uint64_t most)
 {
     publish_batch(thread, batch);
-    const uint64_t room = smaller(batch->left, most);
+    const uint64_t room = hal_min_u64(batch->left, most);
     batch->begin = batch->at = capture_reserve(thread, room);
     batch->end = batch->begin ? batch->begin + room : NULL;
     return batch->begin != NULL;
@@ -288,7 +278,7 @@ static void record_segments(struct capture_thread *thread,
                             const struct capture_survey *survey)
 {
     const uint64_t most =
-        larger(survey->largest_bytes, smaller(BATCH_BYTES, thread->ring->bytes / 4));
+        hal_max_u64(survey->largest_bytes, hal_min_u64(BATCH_BYTES, thread->ring->bytes / 4));
     struct batch batch = {.left = survey->record_bytes};
     const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
     for (; at < end; at += ((const struct hal_segment *)(const void *)at)->bytes) {

@@ -3,6 +3,7 @@
 #include "capture/encode/uses.h"
 
 #include "format/record.h"
+#include "hal/base/hash.h"
 #include "hal/base/mem.h"
 
 /* Few buffers are searched one by one, without allocating; many through a hash table. More ranges
@@ -35,7 +36,7 @@ struct builder {
 
 static uint32_t *slot_of(const struct builder *builder, uint64_t key)
 {
-    size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (builder->slot_count - 1);
+    size_t slot = (size_t)(hal_hash_u64(key) >> 32) & (builder->slot_count - 1);
     while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].use.key != key)
         slot = (slot + 1) & (builder->slot_count - 1);
     return &builder->slots[slot];

@@ -20,11 +20,6 @@ static uint64_t claim_bytes(uint64_t bytes)
     return hal_align_up(bytes, CAPTURE_STAGING_ALIGNMENT);
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 enum hal_status capture_staging_init(struct capture_staging *staging,
                                      const struct capture_sidecar *sidecar)
 {
@@ -121,7 +116,7 @@ static bool write_through(const struct capture_staging *staging, uint64_t positi
                           const uint8_t *data, uint64_t bytes)
 {
     const uint64_t offset = position % staging->bytes;
-    const uint64_t first = min_u64(bytes, staging->bytes - offset);
+    const uint64_t first = hal_min_u64(bytes, staging->bytes - offset);
     const uint64_t base = staging->sidecar->header->staging_offset;
     return capture_sidecar_write(staging->sidecar, base + offset, data, first) &&
            capture_sidecar_write(staging->sidecar, base, data + first, bytes - first);
@@ -144,9 +139,9 @@ static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t p
 {
     const uint64_t offset = position % staging->bytes, end = offset + bytes;
     const uint64_t begin = offset / block_bytes * block_bytes;
-    const uint64_t stop = min_u64(hal_align_up(end, block_bytes), staging->bytes);
+    const uint64_t stop = hal_min_u64(hal_align_up(end, block_bytes), staging->bytes);
     const uint64_t rest = end > staging->bytes ? end - staging->bytes : 0;
-    const uint64_t around = min_u64(hal_align_up(rest, block_bytes), staging->bytes);
+    const uint64_t around = hal_min_u64(hal_align_up(rest, block_bytes), staging->bytes);
     HAL_TRY(commit(staging, begin, stop - begin));
     HAL_TRY(commit(staging, 0, around));
     set_present(staging, pages_of(staging, begin, stop - begin));

@@ -10,16 +10,6 @@ enum { refined_bytes = 1 << 20, runs_at_once = 64 };
 
 /* ---- Contents of a mapping ---- */
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* What the host can see of [begin, end), which counts from the start of the mapping. */
 static void record_seen(struct capture_thread *thread, const struct capture_mapping *mapping,
                         uint64_t begin, uint64_t end)
@@ -131,8 +121,8 @@ static void record_pages_of(struct capture *capture, struct capture_thread *thre
     struct run run = {begin, begin, TRACE_HOST_WRITE};
     find_page_writers(capture, mapping);
     for (uint64_t at = begin, next; at < end; at = next) {
-        next =
-            min_u64(end, ((at + mapping->offset) / page_bytes + 1) * page_bytes - mapping->offset);
+        next = hal_min_u64(end, ((at + mapping->offset) / page_bytes + 1) * page_bytes -
+                                    mapping->offset);
         record_page(thread, mapping, &mappings->started, at, next, &run);
     }
     finish_run(thread, mapping, &run);
@@ -149,7 +139,7 @@ static void take_pages_locked(struct capture *capture, struct capture_thread *th
             begin >= mapping->data + mapping->bytes || end <= mapping->data)
             continue;
         const uint64_t from = begin > mapping->data ? (uint64_t)(begin - mapping->data) : 0;
-        const uint64_t to = min_u64((uint64_t)(end - mapping->data), mapping->bytes);
+        const uint64_t to = hal_min_u64((uint64_t)(end - mapping->data), mapping->bytes);
         if (!mapping->shadow) {
             record_pages_of(capture, thread, mapping, from, to);
             continue;
@@ -187,8 +177,8 @@ struct writers {
 static void add_span(struct capture_spans *spans, const struct capture_mapping *mapping,
                      const struct capture_use *use)
 {
-    const uint64_t begin = max_u64(use->begin, mapping->offset);
-    const uint64_t end = min_u64(use->end, mapping->offset + mapping->bytes);
+    const uint64_t begin = hal_max_u64(use->begin, mapping->offset);
+    const uint64_t end = hal_min_u64(use->end, mapping->offset + mapping->bytes);
     if (capture_use_buffer(use) == mapping->buffer && begin < end)
         capture_spans_add(spans, begin - mapping->offset, end - mapping->offset);
 }
@@ -227,8 +217,8 @@ static void mark_range(struct marks *marks, uint64_t buffer, uint64_t range_begi
 {
     for (struct capture_mapping *mapping = *capture_tracked(marks->mappings, buffer); mapping;
          mapping = mapping->next_tracked) {
-        const uint64_t begin = max_u64(range_begin, mapping->offset);
-        const uint64_t end = min_u64(range_end, mapping->offset + mapping->bytes);
+        const uint64_t begin = hal_max_u64(range_begin, mapping->offset);
+        const uint64_t end = hal_min_u64(range_end, mapping->offset + mapping->bytes);
         if (mapping->buffer != buffer || begin >= end)
             continue;
         if (mapping->marked_begin >= mapping->marked_end) {
@@ -237,8 +227,8 @@ static void mark_range(struct marks *marks, uint64_t buffer, uint64_t range_begi
             mapping->next_marked = marks->first;
             marks->first = mapping;
         }
-        mapping->marked_begin = min_u64(mapping->marked_begin, begin - mapping->offset);
-        mapping->marked_end = max_u64(mapping->marked_end, end - mapping->offset);
+        mapping->marked_begin = hal_min_u64(mapping->marked_begin, begin - mapping->offset);
+        mapping->marked_end = hal_max_u64(mapping->marked_end, end - mapping->offset);
     }
 }
 

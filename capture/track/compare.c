@@ -29,11 +29,6 @@ struct look {
     uint32_t flags;
 };
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static const uint8_t *copied(const struct look *look, uint64_t at)
 {
     return look->capture->mappings.scratch + (at - look->chunk);
@@ -59,7 +54,7 @@ static bool is_different(const struct look *look, uint64_t at)
 static uint64_t word_end(const struct look *look, uint64_t at)
 {
     const uint64_t offset = look->mapping->offset;
-    return min_u64(look->end, (offset + at) / word_bytes * word_bytes + word_bytes - offset);
+    return hal_min_u64(look->end, (offset + at) / word_bytes * word_bytes + word_bytes - offset);
 }
 
 static bool is_word_different(const struct look *look, uint64_t at)
@@ -134,7 +129,7 @@ static bool copy_changes(struct look *look, uint64_t end, bool only_host_pages)
     bool any = false;
     for (uint64_t at = look->chunk, next; at < end; at = next) {
         bool *is_changed = &look->is_changed[at / block_bytes - look->chunk / block_bytes];
-        next = min_u64(end, (at / block_bytes + 1) * block_bytes);
+        next = hal_min_u64(end, (at / block_bytes + 1) * block_bytes);
         *is_changed = false;
         if (host_pages && !host_pages[at / block_bytes])
             continue;
@@ -187,20 +182,20 @@ void capture_compare_collect_locked(struct capture *capture, struct capture_thre
 {
     struct look look = {.capture = capture, .thread = thread, .mapping = mapping};
     const uint64_t from = mapping->marked_begin / block_bytes * block_bytes;
-    const uint64_t to = min_u64(mapping->bytes, (mapping->marked_end + block_bytes - 1) /
-                                                    block_bytes * block_bytes);
+    const uint64_t to = hal_min_u64(mapping->bytes, (mapping->marked_end + block_bytes - 1) /
+                                                        block_bytes * block_bytes);
     if (mapping->watched)
         capture_changes_ask_locked(capture, thread, mapping, from, to);
     if (!has_scratch(capture))
         return;
     look.chunk = from;
     for (uint64_t end; look.chunk < to; look.chunk = end) {
-        end = min_u64(to, look.chunk + chunk_bytes);
+        end = hal_min_u64(to, look.chunk + chunk_bytes);
         if (!copy_changes(&look, end, mapping->watched))
             continue;
         capture_changes_find_writers_locked(capture, mapping);
         for (uint64_t at = look.chunk, next; at < end; at = next) {
-            next = min_u64(end, at + block_bytes);
+            next = hal_min_u64(end, at + block_bytes);
             if (look.is_changed[(at - look.chunk) / block_bytes])
                 judge_block(&look, at, next);
         }
@@ -242,7 +237,7 @@ static void forget_pages(const struct capture_mapping *mapping, uint64_t begin, 
 {
     for (uint64_t at = begin / block_bytes * block_bytes; at < end; at += block_bytes) {
         uint8_t *page = &mapping->host_pages[at / block_bytes];
-        const bool is_whole = at >= begin && min_u64(at + block_bytes, mapping->bytes) <= end;
+        const bool is_whole = at >= begin && hal_min_u64(at + block_bytes, mapping->bytes) <= end;
         *page = is_whole ? *page & 1 : *page != 0;
     }
 }
@@ -254,10 +249,10 @@ void capture_compare_observe_locked(struct capture *capture, struct capture_thre
     if (!has_scratch(capture))
         return;
     for (uint64_t chunk_end; look.chunk < end; look.chunk = chunk_end) {
-        chunk_end = min_u64(end, (look.chunk / block_bytes + chunk_blocks) * block_bytes);
+        chunk_end = hal_min_u64(end, (look.chunk / block_bytes + chunk_blocks) * block_bytes);
         copy_between_questions(&look, chunk_end);
         for (uint64_t at = look.chunk, next; at < chunk_end; at = next) {
-            next = min_u64(chunk_end, (at / block_bytes + 1) * block_bytes);
+            next = hal_min_u64(chunk_end, (at / block_bytes + 1) * block_bytes);
             if (look.is_changed[at / block_bytes - look.chunk / block_bytes])
                 accept_block(&look, at, next);
         }

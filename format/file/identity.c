@@ -5,6 +5,7 @@
 
 #include "format/limits.h"
 #include "format/trace.h"
+#include "hal/base/hash.h"
 
 #include <limits.h>
 #include <openssl/crypto.h>
@@ -67,7 +68,7 @@ static bool are_zeros(const uint8_t *data, size_t bytes)
 /* Their number is their identity. Codes end in zeros: none is the same. */
 static void identify_zeros(uint64_t bytes, uint8_t out_identity[TRACE_IDENTITY_BYTES])
 {
-    const uint64_t spread = bytes * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t spread = hal_hash_u64(bytes);
     memset(out_identity, 0xff, TRACE_IDENTITY_BYTES);
     memcpy(out_identity, &spread, sizeof spread);
     memcpy(out_identity + sizeof spread, &bytes, sizeof bytes);

@@ -2,6 +2,7 @@
 /* Three tables where each number has one place, which a later number takes over. */
 #include "format/perfetto/kernels.h"
 
+#include "hal/base/hash.h"
 #include "hal/base/mem.h"
 
 enum { PLACES_LOG2 = 16, PLACES = 1 << PLACES_LOG2, MOST_BYTES = 32 << 20 };
@@ -22,7 +23,7 @@ struct trace_kernels_slot {
 static struct trace_kernels_slot *place_of(const struct trace_kernels *kernels, enum table table,
                                            uint64_t number)
 {
-    const uint64_t mixed = number * 0x9e3779b97f4a7c15ull >> (64 - PLACES_LOG2);
+    const uint64_t mixed = hal_hash_u64(number) >> (64 - PLACES_LOG2);
     return &kernels->slots[(size_t)table * PLACES + mixed];
 }
 

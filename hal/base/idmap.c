@@ -2,6 +2,7 @@
 /* A table of small ids; for the others, open addressing with linear probing, at most half full. */
 #include "hal/base/idmap.h"
 
+#include "hal/base/hash.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 
@@ -33,7 +34,7 @@ static bool grow(struct hal_idmap *map)
     struct hal_idmap grown = *map;
     grown.capacity = map->capacity ? 2 * map->capacity : 64;
     if (!map->capacity)
-        grown.seed = (uint64_t)hal_clock_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)(uintptr_t)map;
+        grown.seed = hal_hash_u64((uint64_t)hal_clock_ns()) ^ (uint64_t)(uintptr_t)map;
     grown.slots = hal_alloc(grown.capacity, sizeof *grown.slots);
     if (!grown.slots)
         return false;

@@ -36,6 +36,21 @@ HAL_API bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *
  * is out. */
 HAL_API bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index);
 
+/* Whether what has this index is what is looked for. */
+typedef bool hal_idmap_same(const void *user, uint32_t index);
+
+/* The index of what has this hash and is the same; `fresh` when there is none yet, which takes it.
+ * False when memory is out. */
+static inline bool hal_idmap_intern(struct hal_idmap *map, uint64_t hash, hal_idmap_same *same,
+                                    const void *user, uint32_t fresh, uint32_t *out_index)
+{
+    do {
+        if (!hal_idmap_add(map, hash++, fresh, out_index))
+            return false;
+    } while (*out_index != fresh && !same(user, *out_index));
+    return true;
+}
+
 /* Takes the id out of the map; its index is free again. False when there is no such id. */
 HAL_API bool hal_idmap_remove(struct hal_idmap *map, uint64_t id, uint32_t *out_index);
 

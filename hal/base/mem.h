@@ -25,6 +25,26 @@ static inline bool hal_mul_size(size_t a, size_t b, size_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
+static inline uint64_t hal_min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t hal_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t hal_min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t hal_max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* True when [offset, offset + bytes) lies inside [0, limit). */
 static inline bool hal_range_fits(uint64_t offset, uint64_t bytes, uint64_t limit)
 {

@@ -3,6 +3,7 @@
 #include "viewer/describe/iterations.h"
 
 #include "format/analysis/iterations.h"
+#include "hal/base/hash.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
@@ -52,23 +53,18 @@ static enum hal_status take_scopes(const struct view_model *m, struct view_task 
 
 /* ---- Detected ones ------------------------------------------------------------------------ */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-    return hash ^ hash >> 29;
-}
-
 /* Submissions that do the same have the same one. Sizes are left out: they may grow from one
  * iteration to the next. */
 static uint64_t signature(const struct view_work *work, const struct view_submission *s)
 {
     const struct view_model *m = work->model;
-    uint64_t hash = mix(mix(1, s->queue), s->operation);
+    uint64_t hash = hal_hash_add(hal_hash_add(1, s->queue), s->operation);
     for (uint32_t k = 0; k < s->commands_count; k++) {
         const uint32_t commands = m->submitted[s->first_commands + k];
-        hash = mix(hash, view_body(m, commands)->transfer_count);
+        hash = hal_hash_add(hash, view_body(m, commands)->transfer_count);
         for (uint32_t u = work->first_use[commands]; u < work->first_use[commands + 1]; u++)
-            hash = mix(mix(hash, work->uses[u].kernel + 1), work->uses[u].dispatches);
+            hash = hal_hash_add(hal_hash_add(hash, work->uses[u].kernel + 1),
+                                work->uses[u].dispatches);
     }
     return hash;
 }

@@ -5,6 +5,7 @@
 #include "viewer/findings/findings.h"
 
 #include "format/analysis/races.h"
+#include "hal/base/hash.h"
 #include "hal/base/idmap.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
@@ -153,25 +154,28 @@ static int64_t moment(const struct audit *a, int64_t clock_ns)
 
 /* ---- Contents ----------------------------------------------------------------------------- */
 
+static bool is_same_range(const void *user, uint32_t index)
+{
+    const struct audit *a = user;
+    const struct written *known = &a->written[index], *wanted = &a->written[a->written_count];
+    return known->buffer == wanted->buffer && known->offset == wanted->offset &&
+           known->size == wanted->size;
+}
+
 static enum hal_status find_range(struct audit *a, const struct trace_content_event *event,
                                   struct written **out)
 {
-    uint64_t hash = event->buffer;
-    hash = (hash ^ (hash >> 31)) * 0x9e3779b97f4a7c15ull + event->offset;
-    hash = (hash ^ (hash >> 31)) * 0x9e3779b97f4a7c15ull + event->size;
+    const uint64_t hash = hal_hash_add(hal_hash_add(event->buffer, event->offset), event->size);
+    uint32_t index;
     HAL_TRY(VIEW_ROOM(a, written, 1));
-    for (;; hash++) {
-        uint32_t index;
-        if (!hal_idmap_add(&a->written_ids, hash, (uint32_t)a->written_count, &index))
-            return hal_fail(HAL_NO_MEMORY, "no memory for %zu uploads", a->written_count);
-        if (index == a->written_count)
-            a->written[a->written_count++] = (struct written){
-                .buffer = event->buffer, .offset = event->offset, .size = event->size};
-        *out = &a->written[index];
-        if ((*out)->buffer == event->buffer && (*out)->offset == event->offset &&
-            (*out)->size == event->size)
-            return HAL_OK;
-    }
+    a->written[a->written_count] =
+        (struct written){.buffer = event->buffer, .offset = event->offset, .size = event->size};
+    if (!hal_idmap_intern(&a->written_ids, hash, is_same_range, a, (uint32_t)a->written_count,
+                          &index))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu uploads", a->written_count);
+    a->written_count += index == a->written_count;
+    *out = &a->written[index];
+    return HAL_OK;
 }
 
 static enum hal_status take_write(struct audit *a, const struct trace_content_event *event)

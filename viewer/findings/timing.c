@@ -4,6 +4,7 @@
 #include "viewer/findings/findings.h"
 
 #include "format/analysis/statistics.h"
+#include "hal/base/mem.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/build.h"
 #include "viewer/model/path.h"
@@ -55,11 +56,6 @@ static int compare_stretches(const void *left, const void *right)
     return a->ref < b->ref ? -1 : a->ref > b->ref;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t idle_between(const struct view_model *m, int64_t begin_ns, int64_t end_ns)
 {
     struct view_measure measure = {0};
@@ -85,8 +81,8 @@ static enum hal_status measure_idleness(const struct view_model *m, struct stret
         if (each->end_ns <= begin_ns)
             continue;
         end_ns = each->end_ns;
-        idle_ns[i] = least(idle_between(m, begin_ns, end_ns), each->most_ns);
-        out->whole_ns += least(end_ns - begin_ns, each->most_ns);
+        idle_ns[i] = hal_min_i64(idle_between(m, begin_ns, end_ns), each->most_ns);
+        out->whole_ns += hal_min_i64(end_ns - begin_ns, each->most_ns);
         if (idle_ns[i] > longest_ns) {
             longest_ns = idle_ns[i];
             out->longest = each->ref;

@@ -5,6 +5,7 @@
 #include "viewer/findings/findings.h"
 
 #include "format/analysis/reflection.h"
+#include "hal/base/hash.h"
 #include "hal/base/idmap.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/build.h"
@@ -77,8 +78,10 @@ static void read_by(struct use *use, uint32_t submission)
 
 /* ---- Commands ----------------------------------------------------------------------------- */
 
-static bool is_same(const struct usage *u, const struct command *command)
+static bool is_same(const void *user, uint32_t index)
 {
+    const struct usage *u = user;
+    const struct command *command = &u->commands[index];
     return command->count == u->list_count &&
            memcmp(u->touched + command->first, u->list, u->list_count * sizeof *u->list) == 0;
 }
@@ -87,29 +90,23 @@ static bool is_same(const struct usage *u, const struct command *command)
 static struct command *command_of(struct usage *u)
 {
     uint64_t hash = u->list_count;
-    for (size_t i = 0; i < u->list_count; i++) {
-        hash = (hash ^ ((uint64_t)u->list[i].use << 2 | u->list[i].how)) * 0x9e3779b97f4a7c15ull;
-        hash ^= hash >> 29;
+    uint32_t index;
+    for (size_t i = 0; i < u->list_count; i++)
+        hash = hal_hash_add(hash, (uint64_t)u->list[i].use << 2 | u->list[i].how);
+    if ((u->status = VIEW_ROOM(u, commands, 1)) != HAL_OK ||
+        (u->status = VIEW_ROOM(u, touched, u->list_count)) != HAL_OK)
+        return NULL;
+    if (!hal_idmap_intern(&u->command_ids, hash, is_same, u, (uint32_t)u->commands_count, &index)) {
+        u->status = hal_fail(HAL_NO_MEMORY, "no memory for %zu commands", u->commands_count);
+        return NULL;
     }
-    for (;; hash++) {
-        uint32_t index;
-        if ((u->status = VIEW_ROOM(u, commands, 1)) != HAL_OK ||
-            (u->status = VIEW_ROOM(u, touched, u->list_count)) != HAL_OK)
-            return NULL;
-        if (!hal_idmap_add(&u->command_ids, hash, (uint32_t)u->commands_count, &index)) {
-            u->status = hal_fail(HAL_NO_MEMORY, "no memory for %zu commands", u->commands_count);
-            return NULL;
-        }
-        if (index == u->commands_count) {
-            u->commands[u->commands_count++] = (struct command){.first = (uint32_t)u->touched_count,
-                                                                .count = (uint32_t)u->list_count};
-            memcpy(u->touched + u->touched_count, u->list, u->list_count * sizeof *u->list);
-            u->touched_count += u->list_count;
-            return &u->commands[index];
-        }
-        if (is_same(u, &u->commands[index]))
-            return &u->commands[index];
+    if (index == u->commands_count) {
+        u->commands[u->commands_count++] =
+            (struct command){.first = (uint32_t)u->touched_count, .count = (uint32_t)u->list_count};
+        memcpy(u->touched + u->touched_count, u->list, u->list_count * sizeof *u->list);
+        u->touched_count += u->list_count;
     }
+    return &u->commands[index];
 }
 
 static void end_command(struct usage *u)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the device is given: command buffers, and their submissions. */
+#include "hal/base/hash.h"
 #include "viewer/model/ingest.h"
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
@@ -69,6 +70,13 @@ static struct view_op op_of(const struct trace_segment *segment)
     return op;
 }
 
+/* The one that is looked for lies behind the last one. */
+static bool is_same_op(const void *user, uint32_t index)
+{
+    const struct view_model *m = user;
+    return memcmp(&m->ops[index], &m->ops[m->ops_count], sizeof *m->ops) == 0;
+}
+
 static enum hal_status find_op(struct ingest *in, const struct view_op *op, uint32_t *out_op)
 {
     struct view_model *m = in->model;
@@ -76,22 +84,18 @@ static enum hal_status find_op(struct ingest *in, const struct view_op *op, uint
     HAL_TRY(VIEW_ROOM(m, ops, 1));
     memcpy(words, op, sizeof *op);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = ((hash ^ words[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
+        hash = hal_hash_add(hash, words[i]);
     uint32_t *recent = &in->recent_ops[hash >> 54];
     if (*recent < m->ops_count && memcmp(&m->ops[*recent], op, sizeof *op) == 0) {
         *out_op = *recent;
         return HAL_OK;
     }
-    for (;; hash++) {
-        HAL_TRY(view_ingest_row(&in->ops, hash, m->ops_count, out_op));
-        *recent = *out_op;
-        if (*out_op == m->ops_count) {
-            m->ops[m->ops_count++] = *op;
-            return HAL_OK;
-        }
-        if (memcmp(&m->ops[*out_op], op, sizeof *op) == 0)
-            return HAL_OK;
-    }
+    m->ops[m->ops_count] = *op;
+    if (!hal_idmap_intern(&in->ops, hash, is_same_op, m, (uint32_t)m->ops_count, out_op))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu commands", m->ops_count);
+    m->ops_count += *out_op == m->ops_count;
+    *recent = *out_op;
+    return HAL_OK;
 }
 
 /* What the segment is, with rows in the place of ids. */
@@ -120,6 +124,16 @@ static struct view_body body_of(const struct view_model *m, uint32_t first, uint
     return body;
 }
 
+static bool is_same_body(const void *user, uint32_t index)
+{
+    const struct view_model *m = user;
+    const struct view_body *known = &m->bodies[index], *wanted = &m->bodies[m->bodies_count];
+    return known->op_count == wanted->op_count &&
+           (!known->op_count ||
+            memcmp(m->segments + known->first_op, m->segments + wanted->first_op,
+                   known->op_count * sizeof *m->segments) == 0);
+}
+
 /* The last `count` segments as a body: one that is known already takes their place. */
 static enum hal_status find_body(struct ingest *in, uint32_t count, uint32_t *out_body)
 {
@@ -128,21 +142,15 @@ static enum hal_status find_body(struct ingest *in, uint32_t count, uint32_t *ou
     uint64_t hash = in->ops.seed ^ count;
     HAL_TRY(VIEW_ROOM(m, bodies, 1));
     for (uint32_t i = first; i < first + count; i++)
-        hash = ((hash ^ m->segments[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
-    for (;; hash++) {
-        HAL_TRY(view_ingest_row(&in->bodies, hash, m->bodies_count, out_body));
-        if (*out_body == m->bodies_count) {
-            m->bodies[m->bodies_count++] = body_of(m, first, count);
-            return HAL_OK;
-        }
-        const struct view_body *known = &m->bodies[*out_body];
-        if (known->op_count == count &&
-            (!count || memcmp(m->segments + known->first_op, m->segments + first,
-                              count * sizeof *m->segments) == 0)) {
-            m->segments_count = first;
-            return HAL_OK;
-        }
-    }
+        hash = hal_hash_add(hash, m->segments[i]);
+    m->bodies[m->bodies_count] = (struct view_body){.first_op = first, .op_count = count};
+    if (!hal_idmap_intern(&in->bodies, hash, is_same_body, m, (uint32_t)m->bodies_count, out_body))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu command buffers", m->bodies_count);
+    if (*out_body == m->bodies_count)
+        m->bodies[m->bodies_count++] = body_of(m, first, count);
+    else
+        m->segments_count = first;
+    return HAL_OK;
 }
 
 enum hal_status view_ingest_no_body(struct ingest *in)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the tables by the numbers that records name, and what all calls have in common. */
+#include "hal/base/hash.h"
 #include "viewer/model/ingest.h"
 
 /* A call outside [start - an hour, start + a year] has a damaged time, not a long life. */
@@ -127,7 +128,7 @@ static enum hal_status find_what(struct ingest *in, const struct view_what *what
     uint64_t words[sizeof *what / 8], hash = 0;
     memcpy(words, what, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = ((hash ^ words[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
+        hash = hal_hash_add(hash, words[i]);
     uint32_t *recent = &in->recent_whats[hash >> 56];
     HAL_TRY(VIEW_ROOM(m, whats, 1));
     if (*recent >= m->whats_count || memcmp(&m->whats[*recent], what, sizeof *what) != 0) {

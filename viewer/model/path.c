@@ -3,6 +3,7 @@
  * for, a queue runs one submission after the other, a thread goes on when its wait returns. */
 #include "viewer/model/path.h"
 
+#include "hal/base/mem.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
 
@@ -242,11 +243,6 @@ static uint32_t before_on_queue(const struct view_model *m, uint32_t index)
     return best;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* When the calls of a thread that lie close together before that moment began. */
 static int64_t burst_begin(const struct walk *w, uint32_t host, int64_t ns)
 {
@@ -275,7 +271,7 @@ static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_
         const size_t before = view_spans_before(&lane->events, ns);
         if (!before)
             continue;
-        const int64_t end_ns = least(view_spans_at(&lane->events, before - 1).end_ns, ns);
+        const int64_t end_ns = hal_min_i64(view_spans_at(&lane->events, before - 1).end_ns, ns);
         if (end_ns > best_ns) {
             best_ns = end_ns;
             best = h;
@@ -329,7 +325,7 @@ static bool walk_submission(struct walk *w)
     const struct view_step *step = index_of_step == VIEW_NO_REF ? NULL : &m->steps[index_of_step];
     const int64_t called_ns = view_submit_ns(m, s) == VIEW_NO_TIME
                                   ? INT64_MIN
-                                  : least(view_submit_end_ns(m, s), s->begin_ns);
+                                  : hal_min_i64(view_submit_end_ns(m, s), s->begin_ns);
     const int64_t step_ns = step ? step->time_ns : INT64_MIN;
     const int64_t free_ns = queued == VIEW_NO_REF ? INT64_MIN : m->submissions[queued].end_ns;
     if (free_ns >= called_ns && free_ns >= step_ns && queued != VIEW_NO_REF) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the panes stand on a screen of any size, and drawing them there. */
+#include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/counters.h"
 #include "viewer/ui/panes.h"
@@ -7,11 +8,6 @@
 enum { LEAST_PANEL_ROWS = 5, SMALL_PANEL_ROWS = 3, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
 
 /* ---- Layout ------------------------------------------------------------------------------- */
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 /* Names get what the longest of them needs, at most a fifth of the screen, but ten columns. */
 static int gutter_for(const struct view *view, int columns)
@@ -24,7 +20,7 @@ static int gutter_for(const struct view *view, int columns)
                                                       view->model->lanes[i].parent != VIEW_NO_LANE);
         widest = needed > widest ? needed : widest;
     }
-    return least(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
+    return (int)hal_min_i64(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
 }
 
 static void lay_out(struct view *view, struct view_screen *screen)
@@ -52,7 +48,7 @@ static void lay_out(struct view *view, struct view_screen *screen)
                 : all.rows < 24                   ? SMALL_PANEL_ROWS
                                                   : LEAST_PANEL_ROWS;
         const int bar = !small;
-        lanes = least(lanes, middle - panel - bar);
+        lanes = (int)hal_min_i64(lanes, middle - panel - bar);
         if (!small)
             panel = middle - lanes - bar;
         l->bar = view_area_part(all, 3 + lanes, 0, bar, all.columns);

@@ -3,6 +3,7 @@
 #include "format/tool/diff/diff.h"
 #include "format/tool/support/tool.h"
 
+#include "hal/base/hash.h"
 #include "hal/base/mem.h"
 
 #include <inttypes.h>
@@ -14,25 +15,19 @@ static enum hal_status no_memory(void)
     return hal_fail(HAL_NO_MEMORY, "no memory to compare traces");
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
 static uint64_t mix_bytes(uint64_t hash, const void *data, size_t bytes)
 {
     const uint8_t *at = data;
-    hash = mix(hash, bytes);
+    hash = hal_hash_add(hash, bytes);
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ at[i]) * 0x100000001b3u;
-    return mix(hash, 0);
+    return hal_hash_add(hash, 0);
 }
 
 static uint64_t mix_string(const struct diff_side *side, uint64_t hash, uint32_t id)
 {
     const char *text = trace_reader_string(side->reader, id);
-    return text ? mix_bytes(hash, text, strlen(text)) : mix(hash, 0);
+    return text ? mix_bytes(hash, text, strlen(text)) : hal_hash_add(hash, 0);
 }
 
 struct diff_object *diff_object(const struct diff_side *side, uint64_t id)
@@ -73,13 +68,13 @@ static enum hal_status load_object(struct diff_side *side, const struct trace_ev
     const struct trace_semaphore_create *semaphore = any;
     const struct trace_command_buffer_create *commands = any;
     const struct trace_object_event *plain = any;
-    uint64_t id, hash = mix(7, event->kind);
+    uint64_t id, hash = hal_hash_add(7, event->kind);
     if (event->status != HAL_OK)
         return HAL_OK;
     switch (event->kind) {
     case TRACE_BUFFER_CREATE:
         id = buffer->buffer;
-        hash = mix(mix_string(side, hash, buffer->label), buffer->size);
+        hash = hal_hash_add(mix_string(side, hash, buffer->label), buffer->size);
         break;
     case TRACE_EXECUTABLE_CREATE:
         id = executable->executable;
@@ -120,11 +115,11 @@ static uint64_t mix_columns(const struct diff_side *side, uint64_t hash,
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t value = trace_load(base + columns[i].member_at, columns[i].width);
         if (columns[i].reference == TRACE_REFERENCE_OBJECT)
-            hash = mix(hash, object_hash(side, value));
+            hash = hal_hash_add(hash, object_hash(side, value));
         else if (columns[i].reference == TRACE_REFERENCE_STRING)
             hash = mix_string(side, hash, (uint32_t)value);
         else
-            hash = mix(hash, value);
+            hash = hal_hash_add(hash, value);
     }
     return hash;
 }
@@ -132,8 +127,8 @@ static uint64_t mix_columns(const struct diff_side *side, uint64_t hash,
 static uint64_t command_hash(const struct diff_side *side, const struct trace_segment *segment)
 {
     const struct trace_layout *layout = trace_family_layout(&trace_segment_family, segment->kind);
-    uint64_t hash = mix_columns(side, mix(1, segment->kind), layout->columns, layout->column_count,
-                                (const void *)segment);
+    uint64_t hash = mix_columns(side, hal_hash_add(1, segment->kind), layout->columns,
+                                layout->column_count, (const void *)segment);
     const uint8_t *at = (const uint8_t *)segment + layout->record_bytes;
     for (uint32_t i = 0; i < layout->part_count; i++) {
         const struct trace_part *part = &layout->parts[i];
@@ -154,7 +149,7 @@ static uint64_t command_shape(const struct diff_side *side, const struct trace_s
     if (!trace_is_dispatch(segment->kind))
         return segment->kind;
     const struct trace_dispatched run = trace_dispatched(segment);
-    return mix(object_hash(side, run.executable), run.entry);
+    return hal_hash_add(object_hash(side, run.executable), run.entry);
 }
 
 static enum hal_status load_seal(struct diff_side *side,
@@ -176,8 +171,8 @@ static enum hal_status load_seal(struct diff_side *side,
     const struct trace_segment *segment = (const void *)copy;
     for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
         commands[i] = (struct diff_command){segment, command_hash(side, segment)};
-        object->hash = mix(object->hash, commands[i].hash);
-        object->shape = mix(object->shape, command_shape(side, segment));
+        object->hash = hal_hash_add(object->hash, commands[i].hash);
+        object->shape = hal_hash_add(object->shape, command_shape(side, segment));
     }
     return HAL_OK;
 }
@@ -224,18 +219,19 @@ static void hash_submission(const struct diff_side *side, const struct trace_sub
                             struct diff_item *item)
 {
     const uint32_t values = submit->wait_count + submit->signal_count;
-    uint64_t hash = mix(mix(2, submit->operation), submit->queue);
-    hash = mix(mix(hash, submit->wait_count), submit->signal_count);
+    uint64_t hash = hal_hash_add(hal_hash_add(2, submit->operation), submit->queue);
+    hash = hal_hash_add(hal_hash_add(hash, submit->wait_count), submit->signal_count);
     for (uint32_t i = 0; i < values; i++)
-        hash = mix(hash, object_hash(side, submit->values[i].semaphore));
-    hash = mix(mix(hash, object_hash(side, submit->buffer)), submit->offset);
-    hash = mix(mix(mix_string(side, hash, submit->file), submit->size), submit->file_offset);
-    uint64_t shape = mix(3, submit->operation);
+        hash = hal_hash_add(hash, object_hash(side, submit->values[i].semaphore));
+    hash = hal_hash_add(hal_hash_add(hash, object_hash(side, submit->buffer)), submit->offset);
+    hash = hal_hash_add(hal_hash_add(mix_string(side, hash, submit->file), submit->size),
+                        submit->file_offset);
+    uint64_t shape = hal_hash_add(3, submit->operation);
     for (uint32_t i = 0; i < submit->command_buffer_count; i++) {
         const struct diff_object *commands =
             diff_object(side, trace_submit_command_buffers(submit)[i]);
-        hash = mix(hash, commands ? commands->hash : 0);
-        shape = mix(shape, commands ? commands->shape : 0);
+        hash = hal_hash_add(hash, commands ? commands->hash : 0);
+        shape = hal_hash_add(shape, commands ? commands->shape : 0);
     }
     item->hash = hash;
     item->shape = shape;
@@ -251,11 +247,12 @@ static bool make_item(const struct diff_side *side, const struct diff_stream *st
     case TRACE_SUBMIT: hash_submission(side, any, item); return event->status == HAL_OK;
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
-        item->hash = mix(mix(4, event->kind), object_hash(side, access->buffer));
-        item->hash = item->shape = mix(mix(item->hash, access->offset), access->size);
+        item->hash = hal_hash_add(hal_hash_add(4, event->kind), object_hash(side, access->buffer));
+        item->hash = item->shape =
+            hal_hash_add(hal_hash_add(item->hash, access->offset), access->size);
         return !stream->call; /* any thread makes host calls: the submission says what it is */
     case TRACE_SEMAPHORE_SIGNAL:
-        item->hash = item->shape = mix(5, object_hash(side, signal->semaphore));
+        item->hash = item->shape = hal_hash_add(5, object_hash(side, signal->semaphore));
         return !(signal->flags & 4); /* not by another device */
     default: return false;
     }

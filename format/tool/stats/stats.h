@@ -12,8 +12,8 @@
 
 /* An entry point of an executable. */
 struct kernel {
-    uint64_t executable;
-    uint32_t name, entry;
+    uint64_t executable, entry; /* tool_table_add_pair finds it by these */
+    uint32_t name;
     uint32_t group_size[3];
     uint64_t dispatches, groups;
     uint64_t alone_ns, alone;  /* device time of submissions that are one dispatch */

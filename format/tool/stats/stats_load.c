@@ -29,21 +29,11 @@ static enum hal_status no_row(void)
 
 /* ---- Kernels and command buffers ---- */
 
-/* Executable and entry as one number; a collision is looked for. */
 static enum hal_status kernel_row(struct stats *s, uint64_t executable, uint32_t entry,
                                   struct kernel **out)
 {
-    for (uint64_t id = executable * 0x9e3779b97f4a7c15ull + entry;; id++) {
-        const size_t known = s->kernels.count;
-        struct kernel *kernel = tool_table_add(&s->kernels, id);
-        if (!kernel)
-            return no_row();
-        if (s->kernels.count > known)
-            *kernel = (struct kernel){.executable = executable, .entry = entry};
-        *out = kernel;
-        if (kernel->executable == executable && kernel->entry == entry)
-            return HAL_OK;
-    }
+    *out = tool_table_add_pair(&s->kernels, executable, entry);
+    return *out ? HAL_OK : no_row();
 }
 
 static enum hal_status take_executable(struct stats *s, const struct trace_executable_create *event)

@@ -8,37 +8,21 @@
 #include <string.h>
 
 struct exchange {
-    uint64_t channel;
-    uint32_t operation;
+    uint64_t channel, operation; /* tool_table_add_pair finds it by these */
     uint64_t times, failed;
     uint64_t elements, sent_bytes, received_bytes; /* of those that did not fail */
     uint64_t device_ns;
 };
 
-/* Channel and operation as one number; a collision is looked for. */
-static enum hal_status sum_of(struct exchanges *exchanges,
-                              const struct trace_collective *collective, struct exchange **out)
-{
-    const uint64_t channel = collective->channel;
-    const uint32_t operation = collective->collective;
-    exchanges->sums.row_bytes = sizeof **out;
-    for (uint64_t id = channel * 0x9e3779b97f4a7c15ull + operation;; id++) {
-        const size_t known = exchanges->sums.count;
-        *out = tool_table_add(&exchanges->sums, id);
-        if (!*out)
-            return hal_fail(HAL_NO_MEMORY, "no memory for %zu kinds of collectives", known);
-        if (exchanges->sums.count > known)
-            **out = (struct exchange){.channel = channel, .operation = operation};
-        if ((*out)->channel == channel && (*out)->operation == operation)
-            return HAL_OK;
-    }
-}
-
 static enum hal_status take(struct exchanges *exchanges, const struct trace_collective *collective)
 {
     uint32_t unused;
     struct exchange *exchange;
-    HAL_TRY(sum_of(exchanges, collective, &exchange));
+    exchanges->sums.row_bytes = sizeof *exchange;
+    exchange = tool_table_add_pair(&exchanges->sums, collective->channel, collective->collective);
+    if (!exchange)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kinds of collectives",
+                        exchanges->sums.count);
     exchange->times++;
     if (collective->head.status != HAL_OK) {
         exchange->failed++;
@@ -112,7 +96,7 @@ static void print_one(const struct exchanges *exchanges, const struct exchange *
     trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " %14" PRIu64 " ", exchange->times,
                       exchange->sent_bytes, exchange->received_bytes);
     trace_text_printf(text, "%9.3f ms  %s on ", (double)exchange->device_ns / 1e6,
-                      trace_collective_operation_name(exchange->operation, name));
+                      trace_collective_operation_name((uint32_t)exchange->operation, name));
     if (*label)
         trace_text_label(text, label, strlen(label));
     else
@@ -150,7 +134,7 @@ static void json_one(const struct exchanges *exchanges, const struct exchange *e
         trace_channels_find(&exchanges->channels, exchange->channel);
     trace_json_open(text, '{');
     trace_json_key(text, "operation");
-    trace_json_text(text, trace_collective_operation_name(exchange->operation, name));
+    trace_json_text(text, trace_collective_operation_name((uint32_t)exchange->operation, name));
     add(text, "channel", exchange->channel);
     if (channel) {
         trace_json_key(text, "label");

@@ -3,6 +3,7 @@
 #ifndef FORMAT_TOOL_TABLE_H
 #define FORMAT_TOOL_TABLE_H
 
+#include "hal/base/hash.h"
 #include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 
@@ -55,6 +56,21 @@ static inline void *tool_table_add(struct tool_table *table, uint64_t id)
         return NULL;
     table->count += row == table->count;
     return tool_table_row(table, row);
+}
+
+/* The same for rows that begin with two uint64_t, by both of them. */
+static inline void *tool_table_add_pair(struct tool_table *table, uint64_t first, uint64_t second)
+{
+    for (uint64_t id = hal_hash_add(first, second);; id++) {
+        const size_t known = table->count;
+        uint64_t *row = tool_table_add(table, id);
+        if (row && table->count > known) {
+            row[0] = first;
+            row[1] = second;
+        }
+        if (!row || (row[0] == first && row[1] == second))
+            return row;
+    }
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A name that does not exist: which ones may have been meant? */
+#include "hal/base/mem.h"
 #include "hal/compiler/msl/names.h"
 #include "hal/compiler/msl/text.h"
 
@@ -11,11 +12,6 @@ struct candidate {
     const char *name;
     size_t distance;
 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* How many bytes to insert, to leave out or to change make one the other, by their beginnings. */
 static size_t distance(const char *a, const char *b)
@@ -30,7 +26,7 @@ static size_t distance(const char *a, const char *b)
         for (size_t x = 1; x <= width; x++) {
             const size_t above = row[x];
             const size_t changed = before + (a[x - 1] != b[y - 1]);
-            row[x] = least(changed, 1 + least(above, row[x - 1]));
+            row[x] = hal_min_u64(changed, 1 + hal_min_u64(above, row[x - 1]));
             before = above;
         }
     }

@@ -269,11 +269,6 @@ static uint64_t room_locked(const struct hal_pool *pool)
     return pool->limit_bytes > reserved ? pool->limit_bytes - reserved : 0;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 void hal_pool_grow_begin(struct hal_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -302,7 +297,7 @@ uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes)
         step *= 2;
     if (bytes > left)
         return 0;
-    return bytes > step ? bytes : smaller(step, left / HAL_POOL_ALIGNMENT * HAL_POOL_ALIGNMENT);
+    return bytes > step ? bytes : hal_min_u64(step, left / HAL_POOL_ALIGNMENT * HAL_POOL_ALIGNMENT);
 }
 
 bool hal_pool_taken(struct hal_pool *pool, struct hal_pool_block *block)

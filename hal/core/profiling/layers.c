@@ -68,11 +68,6 @@ static int64_t time_left(int64_t deadline_ns)
     return left_ns > 0 ? left_ns : 0;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Gets every call out of the chain; the gate then lets nobody but destructions in. */
 static enum hal_status empty_chain(struct hal_device *device, int64_t deadline_ns)
 {
@@ -100,10 +95,10 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
     const struct hal_driver_ops *ops = device->driver->ops;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     int64_t complaint_ns = hal_clock_ns() + patience_ns;
-    for (int64_t try_ns = first_try_ns;; try_ns = smaller(2 * try_ns, patience_ns)) {
+    for (int64_t try_ns = first_try_ns;; try_ns = hal_min_i64(2 * try_ns, patience_ns)) {
         HAL_TRY(empty_chain(device, deadline_ns));
         enum hal_status status =
-            ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
+            ops->device_wait_idle(device->driver, hal_min_i64(try_ns, time_left(deadline_ns)));
         if (is_idle(status)) {
             hal_gate_close(&device->gate);
             return HAL_OK;
@@ -111,7 +106,8 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
         hal_gate_open(&device->gate);
         if (status != HAL_TIMEOUT || time_left(deadline_ns) == 0)
             return status;
-        status = ops->device_wait_idle(device->driver, smaller(opening_ns, time_left(deadline_ns)));
+        status =
+            ops->device_wait_idle(device->driver, hal_min_i64(opening_ns, time_left(deadline_ns)));
         if (!is_idle(status) && status != HAL_TIMEOUT)
             return status;
         if (status == HAL_TIMEOUT && hal_clock_ns() >= complaint_ns) {

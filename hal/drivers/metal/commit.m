@@ -11,11 +11,6 @@
 
 /* ---- Times -------------------------------------------------------------------------------- */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Metal gives seconds of the clock that stands still while the machine sleeps; ours need not. */
 static int64_t host_ns(CFTimeInterval seconds)
 {
@@ -33,11 +28,11 @@ static void add_time_locked(struct metal_submission *submission, id<MTLCommandBu
     if (part.GPUEndTime <= 0 || part.GPUEndTime < part.GPUStartTime)
         return;
     const int64_t begin_ns = host_ns(part.GPUStartTime), end_ns = host_ns(part.GPUEndTime);
-    const int64_t new_ns = end_ns - larger(begin_ns, submission->end_ns);
+    const int64_t new_ns = end_ns - hal_max_i64(begin_ns, submission->end_ns);
     if (submission->begin_ns == 0 || begin_ns < submission->begin_ns)
         submission->begin_ns = begin_ns;
     submission->busy_ns += new_ns > 0 ? new_ns : 0;
-    submission->end_ns = larger(submission->end_ns, end_ns);
+    submission->end_ns = hal_max_i64(submission->end_ns, end_ns);
 }
 
 /* ---- Completion --------------------------------------------------------------------------- */

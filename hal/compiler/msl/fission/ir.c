@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps, lists, bit sets, and walking LLVM's values through its C API. */
 #include "hal/compiler/msl/fission/ir.h"
+#include "hal/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ void *ir_grow(void *array, size_t *capacity, size_t wanted, size_t bytes_each)
 
 static size_t place(const struct ir_map *map, const void *key)
 {
-    const uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
+    const uint64_t hash = hal_hash_u64((uintptr_t)key);
     size_t at = (size_t)(hash >> 20) & (map->capacity - 1);
     while (map->keys[at] && map->keys[at] != key)
         at = (at + 1) & (map->capacity - 1);
