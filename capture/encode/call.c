@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 
 #include "capture/stream/threads.h"
+#include "hal/base/message.h"
 
 enum { measure_every = 16 };
 
@@ -30,14 +31,13 @@ void capture_call_end(struct capture_call *call, enum hal_status status)
 /* What the application can read now may be another message when the call's records are made. */
 void capture_call_result(struct capture_call *call, const char *function, enum hal_status status)
 {
-    char message[HAL_MESSAGE_BYTES];
     capture_call_end(call, status);
     if (status == HAL_OK || status == HAL_TIMEOUT)
         return;
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     call->function = capture_string(call->thread, function);
-    call->message = capture_message(call->thread, message);
-    capture_message_restore(message);
+    call->message = capture_message(call->thread, kept.text);
+    hal_restore_message(&kept, HAL_FAILED);
 }
 
 /* Making and destroying objects takes no time worth a second look at the clock. */

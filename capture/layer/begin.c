@@ -6,6 +6,7 @@
 
 #include "capture/stream/threads.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -376,10 +377,9 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
         *out_layer = &capture->layer;
         return HAL_OK;
     }
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     capture_stream_close(&capture->stream);
     finish_parts(capture);
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "capture/layer/ops.h"
 
 #include "capture/stream/threads.h"
+#include "hal/base/message.h"
 
 enum hal_status capture_op_semaphore_create(struct hal_driver_device *self, const char *label,
                                             uint64_t initial_value, struct hal_semaphore **out)
@@ -115,8 +116,7 @@ static void see_reached(struct capture *capture, struct capture_thread *thread,
                         const struct hal_semaphore_value *values, size_t count)
 {
     struct hal_driver_device *next = capture->device.next;
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     for (size_t i = 0; i < count; i++) {
         struct capture_call query = {.thread = thread};
         struct hal_semaphore *semaphore = values[i].semaphore;
@@ -130,7 +130,7 @@ static void see_reached(struct capture *capture, struct capture_thread *thread,
         capture_record_semaphore_event(&query, TRACE_SEMAPHORE_QUERY, semaphore, value, NULL, 0);
         see_value(capture, thread, values[i].semaphore, value);
     }
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
 }
 
 static void see_values(struct capture *capture, struct capture_thread *thread,

@@ -3,6 +3,7 @@
 #include "capture/layer/ops.h"
 
 #include "capture/stream/threads.h"
+#include "hal/base/message.h"
 
 /* Before the end is recorded: its waits were met, or one of them failed. */
 static void note_waits(struct capture *capture, struct capture_thread *thread,
@@ -79,14 +80,13 @@ static enum hal_status host_call(void *user, void *data, uint64_t bytes)
     capture_call_end(&call, submission->host.run(submission->host.user, data, bytes));
     if (!call.thread)
         return call.status;
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     if (bytes && submission->host.writes && call.status == HAL_OK)
         capture_record_content(call.thread, &content);
     capture_call_take_ticket(&call);
     capture_record_host_call(&call, TRACE_HOST_CALL_END, submission->id,
-                             call.status == HAL_OK ? NULL : message);
-    capture_message_restore(message);
+                             call.status == HAL_OK ? NULL : kept.text);
+    hal_restore_message(&kept, HAL_FAILED);
     return call.status;
 }
 

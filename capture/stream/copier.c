@@ -5,6 +5,7 @@
 #include "capture/stream/copier.h"
 
 #include "capture/stream/threads.h"
+#include "hal/base/message.h"
 
 #include <signal.h>
 
@@ -90,15 +91,14 @@ static void *run(void *argument)
 static bool start(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    char message[HAL_MESSAGE_BYTES];
     if (copier->started || hal_processor_count() < copier->processors)
         return copier->thread_count > 0;
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     while (copier->thread_count < copier->thread_limit &&
            hal_thread_start("hal-copies", run, stream, &copier->threads[copier->thread_count]) ==
                HAL_OK)
         copier->thread_count++;
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
     copier->started = true;
     return copier->thread_count > 0;
 }

@@ -6,6 +6,7 @@
 #include "format/limits.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -25,16 +26,6 @@ enum {
     enough_staging_bytes = 8 << 20,
     most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
 };
-
-void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
-{
-    snprintf(out_message, HAL_MESSAGE_BYTES, "%s", hal_message());
-}
-
-void capture_message_restore(const char message[HAL_MESSAGE_BYTES])
-{
-    hal_fail(HAL_FAILED, "%s", message);
-}
 
 /* ---- Opening and closing ---- */
 
@@ -135,12 +126,11 @@ static uint32_t copier_threads(uint32_t processors)
 
 static void prepare_memory(struct capture_stream *stream)
 {
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     capture_threads_prepare(stream);
     if (stream->policy.contents == CAPTURE_BYTES)
         capture_staging_prepare_large(&stream->staging);
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
 }
 
 enum hal_status capture_stream_open(struct capture_stream *stream,
@@ -288,9 +278,8 @@ void capture_stop(struct capture_stream *stream, enum hal_status status, const c
 
 void capture_stop_writing(struct capture_stream *stream, enum hal_status status)
 {
-    char text[HAL_MESSAGE_BYTES];
-    snprintf(text, sizeof text, "%s", hal_message());
-    stop(stream, status, text, true);
+    const struct hal_kept_message kept = hal_keep_message();
+    stop(stream, status, kept.text, true);
 }
 
 void capture_lose(struct capture_stream *stream, uint64_t records)
@@ -412,13 +401,12 @@ static bool is_ready(const void *what)
 static bool put(struct capture_stream *stream, const struct claim *claim, const void *data,
                 bool beside)
 {
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     const enum hal_status status =
         capture_staging_put(&stream->staging, claim->position, data, claim->bytes, beside);
     if (status != HAL_OK)
         capture_stop(stream, status, "%s", hal_message());
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
     return status == HAL_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 enum { first_ring_bytes = 256 << 10, ready_rings = 4, thread_name_bytes = 64 };
 
@@ -242,12 +243,11 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
     struct capture_stream *stream = thread->stream;
     struct capture_ring *old = thread->ring, *grown = NULL;
     uint64_t size = usual_size(stream);
-    char message[HAL_MESSAGE_BYTES];
     while (size < bytes)
         size *= 2;
     if (bytes <= old->bytes && thread->rings_bytes >= 2 * stream->ring_bytes)
         return false;
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     pthread_mutex_lock(&stream->threads_lock);
     const uint32_t slots_before = stream->slots_used;
     enum hal_status status = HAL_NO_MEMORY;
@@ -255,7 +255,7 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
         status = create_ring_locked(thread, old->slot->sequence + 1, size, &grown);
     const bool was_ready = stream->slots_used == slots_before;
     pthread_mutex_unlock(&stream->threads_lock);
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
     if (status != HAL_OK)
         return false;
     thread->ring = grown;
@@ -373,8 +373,7 @@ static void drop_dead_memberships(void)
 
 static struct capture_thread *enter_first_time(struct capture_stream *stream)
 {
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     drop_dead_memberships();
     struct capture_thread *thread = join_stream(stream);
     if (thread) {
@@ -382,7 +381,7 @@ static struct capture_thread *enter_first_time(struct capture_stream *stream)
         recent.thread = thread;
         introduce(thread);
     }
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
     return thread;
 }
 

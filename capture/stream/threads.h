@@ -26,8 +26,4 @@ void *capture_write_stream(void *argument);
 /* The application has waited for the writer since then. */
 void capture_count_stall(struct capture_stream *stream, int64_t begin_ns);
 
-/* Recording must not disturb what hal_message() tells the application. */
-void capture_message_save(char out_message[HAL_MESSAGE_BYTES]);
-void capture_message_restore(const char message[HAL_MESSAGE_BYTES]);
-
 #endif

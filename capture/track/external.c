@@ -10,6 +10,7 @@
 
 #include "capture/stream/threads.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 /* ---- Semaphores of other devices ---------------------------------------------------------- */
 
@@ -113,20 +114,20 @@ static void meet_locked(struct capture *capture, struct capture_thread *thread,
 void capture_external_meet(struct capture *capture, struct capture_thread *thread,
                            const struct hal_semaphore_value *values, size_t count)
 {
-    char message[HAL_MESSAGE_BYTES];
+    struct hal_kept_message kept;
     bool saved = false;
     for (size_t i = 0; i < count; i++) {
         if (values[i].semaphore->object.device == capture->handle)
             continue;
         if (!saved)
-            capture_message_save(message);
+            kept = hal_keep_message();
         saved = true;
         pthread_mutex_lock(&capture->external.external_lock);
         meet_locked(capture, thread, values[i].semaphore);
         pthread_mutex_unlock(&capture->external.external_lock);
     }
     if (saved)
-        capture_message_restore(message);
+        hal_restore_message(&kept, HAL_FAILED);
 }
 
 /* Those that were met before; their present values are what the trace has said of them. */
@@ -182,13 +183,12 @@ void capture_external_failed(struct capture *capture, struct capture_thread *thr
                              struct hal_semaphore *object, struct capture_semaphore *semaphore)
 {
     uint64_t value;
-    char message[HAL_MESSAGE_BYTES];
     struct hal_driver_device *next = capture->device.next;
     if (!semaphore || atomic_load(&semaphore->has_failed))
         return;
-    capture_message_save(message);
+    const struct hal_kept_message kept = hal_keep_message();
     const enum hal_status status = next->ops->semaphore_query(next, object, &value);
     if (status != HAL_OK && !atomic_exchange(&semaphore->has_failed, true))
         record_failure(thread, object, status);
-    capture_message_restore(message);
+    hal_restore_message(&kept, HAL_FAILED);
 }

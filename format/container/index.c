@@ -5,6 +5,7 @@
 #include "format/container/activity.h"
 #include "format/limits.h"
 #include "format/trace.h"
+#include "hal/base/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -535,10 +536,9 @@ static enum hal_status load_by_walking(struct trace_directory *directory, struct
         enum hal_status status = walk_frame(&walk);
         if (status == HAL_CORRUPT) {
             bool found;
-            char message[HAL_MESSAGE_BYTES];
-            memcpy(message, hal_message(), strlen(hal_message()) + 1);
+            const struct hal_kept_message kept = hal_keep_message();
             HAL_TRY(leave_out_zeros(&walk, &found));
-            status = found ? walk_frame(&walk) : hal_fail(HAL_CORRUPT, "%s", message);
+            status = found ? walk_frame(&walk) : hal_restore_message(&kept, HAL_CORRUPT);
         }
         HAL_TRY(status);
     }
@@ -605,16 +605,15 @@ static enum hal_status load_from_end_or_walk(struct trace_directory *directory,
                                              struct trace_input *input,
                                              const struct seek_footer *footer)
 {
-    char why[HAL_MESSAGE_BYTES];
     bool has_index = false;
     const enum hal_status status = load_from_end(directory, input, footer);
     if (status != HAL_CORRUPT)
         return status;
-    snprintf(why, sizeof why, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     trace_directory_finish(directory);
     trace_directory_init(directory);
     const enum hal_status walked = load_by_walking(directory, input, &has_index);
-    return walked == HAL_OK && has_index ? HAL_OK : hal_fail(HAL_CORRUPT, "%s", why);
+    return walked == HAL_OK && has_index ? HAL_OK : hal_restore_message(&kept, HAL_CORRUPT);
 }
 
 enum hal_status trace_directory_load(struct trace_directory *directory, struct trace_input *input)

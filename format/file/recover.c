@@ -8,6 +8,7 @@
 #include "format/file/reader.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -339,12 +340,11 @@ static enum hal_status take_rings(struct recovery *recovery)
  * somebody removed it. */
 static enum hal_status rest_is_nowhere(enum hal_status status, const char *path)
 {
-    char message[HAL_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     return hal_fail(status,
                     "%s; a capture that ends well removes its sidecar: if '%s' was cut off later, "
                     "get it again, what it lacks is nowhere else",
-                    message, path);
+                    kept.text, path);
 }
 
 static enum hal_status open_sidecar(struct recovery *recovery,
@@ -432,10 +432,9 @@ static enum hal_status recover_into(struct recovery *recovery,
     HAL_TRY(trace_writer_open(&to, &header, &recovery->writer));
     const enum hal_status status = write_all(recovery);
     if (status != HAL_OK) {
-        char message[HAL_MESSAGE_BYTES];
-        snprintf(message, sizeof message, "%s", hal_message());
+        const struct hal_kept_message kept = hal_keep_message();
         trace_writer_discard(recovery->writer);
-        return hal_fail(status, "%s", message);
+        return hal_restore_message(&kept, status);
     }
     HAL_TRY(close_writer(recovery));
     if (options->output || rename(path, options->path) == 0)

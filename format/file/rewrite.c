@@ -7,6 +7,7 @@
 #include "format/file/reader.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -434,7 +435,6 @@ enum hal_status trace_rewrite_open(struct trace_rewrite *rewrite,
 enum hal_status trace_rewrite_close(struct trace_rewrite *rewrite, enum hal_status status,
                                     const struct trace_health *health)
 {
-    char message[HAL_MESSAGE_BYTES];
     if (status == HAL_OK) {
         struct trace_health left = health ? *health : (struct trace_health){0};
         left.unsupported_calls -= rewrite->dropped_unsupported < left.unsupported_calls
@@ -442,9 +442,9 @@ enum hal_status trace_rewrite_close(struct trace_rewrite *rewrite, enum hal_stat
                                       : left.unsupported_calls;
         status = trace_writer_close(rewrite->writer, health ? &left : NULL);
     } else {
-        snprintf(message, sizeof message, "%s", hal_message());
+        const struct hal_kept_message kept = hal_keep_message();
         trace_writer_discard(rewrite->writer);
-        hal_fail(status, "%s", message);
+        hal_restore_message(&kept, status);
     }
     free(rewrite->bytes);
     *rewrite = (struct trace_rewrite){0};

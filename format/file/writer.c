@@ -13,6 +13,7 @@
 #include "format/limits.h"
 #include "format/perfetto/packets.h"
 #include "format/trace.h"
+#include "hal/base/message.h"
 
 #include <inttypes.h>
 
@@ -453,10 +454,9 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
         status = trace_writer_publish(writer);
     if (status != HAL_OK) {
         /* Closing must not replace the message. */
-        char message[HAL_MESSAGE_BYTES];
-        memcpy(message, hal_message(), strlen(hal_message()) + 1);
+        const struct hal_kept_message kept = hal_keep_message();
         (void)destroy(writer);
-        return hal_fail(status, "%s", message);
+        return hal_restore_message(&kept, status);
     }
     *out_writer = writer;
     return HAL_OK;

@@ -5,6 +5,7 @@
 #include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"
 #include "hal/base/locator.h"
+#include "hal/base/message.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -229,10 +230,9 @@ static enum hal_status dump_all(struct dump *dump)
         dump->reader, &(struct trace_walk){.visit = visit, .wants = may_hold, .user = dump});
     tool_progress_end(&dump->progress);
     /* What was read before a damage is still worth printing. */
-    char message[HAL_MESSAGE_BYTES];
-    memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    const struct hal_kept_message kept = hal_keep_message();
     const enum hal_status written = tool_write(&dump->out.text, true);
-    return status == HAL_OK ? written : hal_fail(status, "%s", message);
+    return status == HAL_OK ? written : hal_restore_message(&kept, status);
 }
 
 /* ---- The subcommand ----------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "replay/cli/opening.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/base/os.h"
 
 #include <stdio.h>
@@ -37,12 +38,11 @@ enum hal_status replay_opening_end(struct replay_opening *opening, struct hal_de
 
 void replay_opening_drop(struct replay_opening *opening)
 {
-    char message[HAL_MESSAGE_BYTES];
     struct hal_device *device = NULL;
     if (!opening->begun)
         return;
-    snprintf(message, sizeof message, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     (void)!replay_opening_end(opening, &device);
     hal_device_release(device);
-    hal_fail(HAL_FAILED, "%s", message);
+    hal_restore_message(&kept, HAL_FAILED);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/cli/session_device.h"
+#include "hal/base/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,14 +75,13 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
 static enum hal_status explain_absence(const struct replay_session *s, enum hal_status status)
 {
     static const char driver[] = "vulkan";
-    char message[HAL_MESSAGE_BYTES];
     const char *const chosen = chosen_device(s);
     const char *const uri = chosen ? chosen : s->summary.plan->header->device.uri;
     if (status != HAL_NOT_FOUND || s->program->trusted ||
         strncmp(uri, driver, sizeof driver - 1) != 0)
         return status;
-    snprintf(message, sizeof message, "%s", hal_message());
-    return hal_fail(status, "%s (a GPU cannot be reached without --trusted)", message);
+    const struct hal_kept_message kept = hal_keep_message();
+    return hal_fail(status, "%s (a GPU cannot be reached without --trusted)", kept.text);
 }
 
 enum hal_status replay_open_device(struct replay_session *s)

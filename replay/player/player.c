@@ -3,6 +3,7 @@
 #include "replay/player/remote.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/base/os.h"
 
 #include <inttypes.h>
@@ -254,15 +255,14 @@ static enum hal_status begin_run(struct replay_player *player)
 /* Nothing may use the objects any more before they go. */
 static void give_up(struct replay_player *player, enum hal_status status)
 {
-    char message[HAL_MESSAGE_BYTES];
-    memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    const struct hal_kept_message kept = hal_keep_message();
     const int64_t most_ns = (int64_t)GIVING_UP_MS * MS, least_ns = (int64_t)LEAST_GIVING_UP_MS * MS;
     const int64_t limit_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
     const int64_t wait_ns = limit_ns > least_ns && status != HAL_TIMEOUT ? limit_ns : least_ns;
     (void)!replay_memory_read_end(player);
     fail_semaphores(player, status != HAL_OK ? "the replay was given up" : "the replay ends here");
     player->abandoned = hal_device_wait_idle(player->device, wait_ns) == HAL_TIMEOUT;
-    hal_fail(HAL_FAILED, "%s", message);
+    hal_restore_message(&kept, HAL_FAILED);
 }
 
 static void end_run(struct replay_player *player)

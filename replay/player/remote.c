@@ -2,6 +2,7 @@
 #include "replay/player/remote.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/base/os.h"
 
 #include <inttypes.h>
@@ -413,11 +414,10 @@ enum hal_status replay_remote_run(struct replay_player *player)
 enum hal_status replay_remote_end(struct replay_player *player, enum hal_status status, bool whole)
 {
     struct replay_jail *jail = player->remote->jail;
-    char message[HAL_MESSAGE_BYTES];
     struct replay_answer done = {0};
     if (!replay_jail_is_alive(jail))
         return status;
-    snprintf(message, sizeof message, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     enum hal_status ended = ask(jail,
                                 &(struct replay_request){.ask = REPLAY_ASK_END,
                                                          .player = player,
@@ -432,7 +432,7 @@ enum hal_status replay_remote_end(struct replay_player *player, enum hal_status 
     if (ended == HAL_TIMEOUT || (replay_jail_is_alive(jail) && done.abandoned))
         replay_jail_stop(jail);
     memset(player->live, 0, player->plan->object_count * sizeof *player->live);
-    return status == HAL_OK ? ended : hal_fail(status, "%s", message);
+    return status == HAL_OK ? ended : hal_restore_message(&kept, status);
 }
 
 void replay_remote_destroy(struct replay_player *player)

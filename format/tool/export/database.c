@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/tool/export/database.h"
+#include "hal/base/message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -222,12 +223,11 @@ static enum hal_status join_dispatches(struct database *db)
 
 enum hal_status database_end(struct database *db, enum hal_status status)
 {
-    char message[HAL_MESSAGE_BYTES];
     if (status == HAL_OK)
         status = join_dispatches(db);
     if (status == HAL_OK)
         return execute(db, "RELEASE one");
-    snprintf(message, sizeof message, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     HAL_TRY(execute(db, "ROLLBACK TO one; RELEASE one"));
-    return hal_fail(status, "%s", message);
+    return hal_restore_message(&kept, status);
 }

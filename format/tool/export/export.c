@@ -4,6 +4,7 @@
 
 #include "format/base/destination.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -198,10 +199,9 @@ static enum hal_status write_output(struct export *e, const struct trace_rewrite
     tool_progress_end(&e->progress);
     if (status == HAL_OK && output->path)
         status = trace_destination_publish(&e->to);
-    char message[HAL_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     const enum hal_status closed = output->path ? trace_destination_close(&e->to) : HAL_OK;
-    return status == HAL_OK ? closed : hal_fail(status, "%s", message);
+    return status == HAL_OK ? closed : hal_restore_message(&kept, status);
 }
 
 static int export_file(struct export *e, const char *path,

@@ -3,6 +3,7 @@
 #include "hal/compiler/msl/process.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/base/os.h"
 
 #include <errno.h>
@@ -261,11 +262,10 @@ enum hal_status msl_process_run(const struct msl_process *process, struct msl_te
             status = await(process, false, &deadline, out_exit_code);
         } else {
             /* The first failure is the one to report. */
-            char message[HAL_MESSAGE_BYTES];
             int ignored;
-            snprintf(message, sizeof message, "%s", hal_message());
+            const struct hal_kept_message kept = hal_keep_message();
             if (await(process, true, &deadline, &ignored) != HAL_OK)
-                status = hal_fail(status, "%s", message);
+                status = hal_restore_message(&kept, status);
         }
     }
     close_pipes(&pipes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Channels, and collectives handed in to queues. Their rules: check_channel.c. */
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -73,15 +74,14 @@ enum hal_status hal_channel_create(struct hal_device *const *devices, size_t cou
         status = create_rank(devices[made], group, wanted->label, made, ranks, &out_channels[made]);
     if (status == HAL_OK)
         return HAL_OK;
-    char message[HAL_MESSAGE_BYTES];
-    memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    const struct hal_kept_message kept = hal_keep_message();
     for (uint32_t rank = made; rank < ranks; rank++)
         hal_group_leave(group, rank);
     for (uint32_t rank = 0; rank < made; rank++) {
         hal_channel_release(out_channels[rank]);
         out_channels[rank] = NULL;
     }
-    return hal_fail(status, "%s", message);
+    return hal_restore_message(&kept, status);
 }
 
 void hal_channel_retain(struct hal_channel *channel)

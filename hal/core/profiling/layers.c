@@ -3,6 +3,7 @@
  * it out again while the application runs, and at the process's end. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/base/run.h"
 #include "hal/core/core.h"
 
@@ -294,7 +295,6 @@ static enum hal_status try_name(struct hal_device *device,
                                 const struct hal_profiling_options *options, const char *file,
                                 int64_t timeout_ns)
 {
-    char why[HAL_MESSAGE_BYTES];
     struct hal_profiling_options full = *options;
     full.file = file;
     const enum hal_status status = begin_capture(device, &full, timeout_ns);
@@ -302,9 +302,9 @@ static enum hal_status try_name(struct hal_device *device,
         device->told_file = hal_copy_string(file);
         return HAL_OK;
     }
-    snprintf(why, sizeof why, "%s", hal_message());
-    hal_name_unused(file, status == HAL_EXISTS ? NULL : why);
-    return hal_fail(status, "%s", why);
+    const struct hal_kept_message kept = hal_keep_message();
+    hal_name_unused(file, status == HAL_EXISTS ? NULL : kept.text);
+    return hal_restore_message(&kept, status);
 }
 
 /* A name may be taken by another process between its choice and its use. */
@@ -399,10 +399,9 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
 static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
                              const struct hal_profiling_options *options)
 {
-    char why[HAL_MESSAGE_BYTES];
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status ended = layer->end(layer);
-    snprintf(why, sizeof why, "%s", hal_message());
+    const struct hal_kept_message kept = hal_keep_message();
     enum hal_status begun = put_layer_in(device, begin, options);
     hal_objects_reopen(device);
     tell_next(device, begun == HAL_OK ? options->file : NULL);
@@ -413,21 +412,21 @@ static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
     } else {
         hal_name_unused(options->file, hal_message());
     }
-    return begun != HAL_OK || ended == HAL_OK ? begun : hal_fail(ended, "%s", why);
+    return begun != HAL_OK || ended == HAL_OK ? begun : hal_restore_message(&kept, ended);
 }
 
 static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
 {
-    char file[PATH_MAX], why[HAL_MESSAGE_BYTES];
+    char file[PATH_MAX];
     hal_layer_begin *begin;
     struct hal_profiling_options options = device->recorder.options;
     HAL_TRY(hal_capture_find(device, options.file, &begin));
     HAL_TRY(hal_name_next(options.file, file, sizeof file));
     const enum hal_status status = close_chain(device, timeout_ns);
     if (status != HAL_OK) {
-        snprintf(why, sizeof why, "%s", hal_message());
+        const struct hal_kept_message kept = hal_keep_message();
         hal_name_unused(file, NULL);
-        return hal_fail(status, "%s", why);
+        return hal_restore_message(&kept, status);
     }
     options.file = file;
     options.force = false;

@@ -3,6 +3,7 @@
  * block, since whoever comes last moves everybody's data; none of these threads waits for a rank.
  */
 #include "hal/base/mem.h"
+#include "hal/base/message.h"
 #include "hal/drivers/cpu/cpu.h"
 
 static struct cpu_collective *of_call(struct cpu_host_call *call)
@@ -31,10 +32,9 @@ static void not_started(struct cpu_host_call *call, enum hal_status status)
 {
     static const struct cpu_moved moved = {0};
     struct cpu_collective *collective = of_call(call);
-    char message[HAL_MESSAGE_BYTES];
-    memcpy(message, hal_message(), strlen(hal_message()) + 1);
-    hal_meeting_fail(&collective->work, status, message);
-    collective->done(collective, status, message, &moved);
+    const struct hal_kept_message kept = hal_keep_message();
+    hal_meeting_fail(&collective->work, status, kept.text);
+    collective->done(collective, status, kept.text, &moved);
 }
 
 /* On a thread of the device, which is there until it has returned. The arrival may be over, and the
