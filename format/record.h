@@ -72,7 +72,8 @@ enum trace_event_kind {
     TRACE_FILE = 40,        /* a file that queues read from, when one did so for the first time */
     TRACE_UNSUPPORTED = 41, /* a call that the trace cannot hold: what it made is left out */
     TRACE_SUBMISSION_OUTPUTS = 42, /* digests of what one submission may have written */
-    TRACE_CHANNEL_CREATE = 44,     /* one rank of a group */
+    /* 30, 31 and 43 are reserved: no version writes them. */
+    TRACE_CHANNEL_CREATE = 44, /* one rank of a group */
     TRACE_CHANNEL_DESTROY = 45,
     TRACE_COLLECTIVE = 46,    /* of a submission that meets those of other ranks: what they did */
     TRACE_MAPPED_CHANGE = 47, /* mapped bytes that the host or the device changed */
@@ -137,15 +138,25 @@ struct trace_buffer_create {
     uint32_t flags; /* enum trace_flag */
 };
 
+/* Each kind of record has the flags of this list and of one below: 4 means two things. */
 enum trace_flag {
-    TRACE_FLAG_SNAPSHOT =
-        1, /* recorded by a capture that began late: the object was there before */
-    TRACE_FLAG_EXTERNAL = 4,   /* of semaphores: another device's, or moved by another device */
+    /* A capture that began late recorded it: the object was there before. */
+    TRACE_FLAG_SNAPSHOT = 1,
+};
+
+enum trace_semaphore_flag {
+    TRACE_FLAG_EXTERNAL = 4, /* another device's, or moved by another device */
+};
+
+enum trace_content_flag {
     TRACE_FLAG_OBSERVED = 2,   /* host read: the host could see it in a persistent mapping */
-    TRACE_FLAG_DIGEST = 4,     /* host write, host read: the content is the bytes' SHA-256 */
+    TRACE_FLAG_DIGEST = 4,     /* the content is the bytes' SHA-256 */
     TRACE_FLAG_FILE = 8,       /* host write: of a queue that read them from `file` */
-    TRACE_FLAG_REFLECTED = 16, /* of executables: the bindings of all entry points are recorded */
     TRACE_FLAG_HOST_PAGE = 32, /* mapped change: the host stored into the page that it is part of */
+};
+
+enum trace_executable_flag {
+    TRACE_FLAG_REFLECTED = 16, /* the bindings of all entry points are recorded */
 };
 
 /* Map, unmap, flush, invalidate. `offset` counts from the start of the buffer. */
@@ -167,7 +178,7 @@ struct trace_content_event {
     uint64_t buffer;
     uint64_t offset, size;
     uint64_t content;
-    uint32_t flags; /* enum trace_flag */
+    uint32_t flags; /* enum trace_flag, enum trace_content_flag */
     uint32_t file;  /* string: the path that the bytes came from; 0: from the host */
     uint64_t file_offset;
 };
@@ -325,7 +336,7 @@ struct trace_semaphore_event {
     uint64_t semaphore;
     uint64_t value;
     uint32_t message; /* string, of a failure */
-    uint32_t flags;   /* enum trace_flag */
+    uint32_t flags;   /* enum trace_flag, enum trace_semaphore_flag */
 };
 
 struct trace_semaphore_value {
