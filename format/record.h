@@ -86,6 +86,9 @@ enum trace_event_kind {
     TRACE_FAILURE = 1000, /* why a call of the thread failed: its status and times */
 };
 
+/* The record that begins with this head. */
+#define TRACE_AS(type, record) ((const struct type *)(const void *)(record))
+
 enum {
     TRACE_TABLE_END = TRACE_THREAD + 1,
     TRACE_FIRST_OPTIONAL_KIND = 1000,
@@ -292,15 +295,14 @@ struct trace_executable_create {
 static inline const struct trace_variant *trace_executable_variants(
     const struct trace_executable_create *executable)
 {
-    return (const struct trace_variant *)(const void *)(executable->entry_points +
-                                                        executable->entry_point_count);
+    return TRACE_AS(trace_variant, executable->entry_points + executable->entry_point_count);
 }
 
 static inline const struct trace_constant *trace_executable_constants(
     const struct trace_executable_create *executable)
 {
-    return (const struct trace_constant *)(const void *)(trace_executable_variants(executable) +
-                                                         executable->variant_count);
+    return TRACE_AS(trace_constant,
+                    trace_executable_variants(executable) + executable->variant_count);
 }
 
 /* By rising entry, set and index. */
@@ -737,12 +739,12 @@ static inline uint64_t *trace_record_content(struct trace_event *event, uint32_t
 
 static inline const struct trace_event *trace_next_event(const struct trace_event *event)
 {
-    return (const struct trace_event *)(const void *)((const uint8_t *)event + event->bytes);
+    return TRACE_AS(trace_event, (const uint8_t *)event + event->bytes);
 }
 
 static inline const struct trace_segment *trace_next_segment(const struct trace_segment *segment)
 {
-    return (const struct trace_segment *)(const void *)((const uint8_t *)segment + segment->bytes);
+    return TRACE_AS(trace_segment, (const uint8_t *)segment + segment->bytes);
 }
 
 #endif

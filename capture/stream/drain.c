@@ -186,8 +186,7 @@ static void store_records(struct capture_drain *drain, struct capture_thread *th
             store_with_content(drain, thread, event);
             begin = at + event->bytes;
         } else if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
-            thread->segment_bytes =
-                ((const struct trace_command_buffer_seal *)(const void *)at)->segment_bytes;
+            thread->segment_bytes = TRACE_AS(trace_command_buffer_seal, at)->segment_bytes;
         }
         keep_table(drain, event);
         at += event->bytes;
@@ -229,8 +228,7 @@ static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *da
         }
         const struct trace_event *event = (const void *)(data + at);
         if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
-            segments =
-                ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+            segments = TRACE_AS(trace_command_buffer_seal, event)->segment_bytes;
         staged += staged_bytes(event);
         at += event->bytes;
     }

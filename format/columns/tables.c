@@ -28,17 +28,17 @@ static const struct trace_event *find(const struct trace_numbered *numbered, uin
 
 const struct trace_string *trace_tables_string(const struct trace_tables *tables, uint64_t id)
 {
-    return (const struct trace_string *)(const void *)find(&tables->strings, id);
+    return TRACE_AS(trace_string, find(&tables->strings, id));
 }
 
 const struct trace_stack *trace_tables_stack(const struct trace_tables *tables, uint64_t id)
 {
-    return (const struct trace_stack *)(const void *)find(&tables->stacks, id);
+    return TRACE_AS(trace_stack, find(&tables->stacks, id));
 }
 
 const struct trace_thread *trace_tables_thread(const struct trace_tables *tables, uint64_t id)
 {
-    return (const struct trace_thread *)(const void *)find(&tables->threads, id);
+    return TRACE_AS(trace_thread, find(&tables->threads, id));
 }
 
 /* Number, table and limits of a record; NULL: a module, which has no number. */
@@ -50,17 +50,17 @@ static struct trace_numbered *numbered_of(struct trace_tables *tables,
     *out_id = *out_first = *out_limit = 0;
     switch (record->kind) {
     case TRACE_STRING:
-        *out_id = ((const struct trace_string *)data)->id;
+        *out_id = TRACE_AS(trace_string, data)->id;
         *out_first = 1;
         *out_limit = TRACE_MAX_STRINGS;
         return &tables->strings;
     case TRACE_STACK:
-        *out_id = ((const struct trace_stack *)data)->id;
+        *out_id = TRACE_AS(trace_stack, data)->id;
         *out_first = 1;
         *out_limit = TRACE_MAX_STACKS;
         return &tables->stacks;
     case TRACE_THREAD:
-        *out_id = ((const struct trace_thread *)data)->id;
+        *out_id = TRACE_AS(trace_thread, data)->id;
         *out_first = 0;
         *out_limit = TRACE_MAX_THREADS;
         return &tables->threads;
@@ -74,8 +74,7 @@ static bool same_record(const struct trace_event *a, const struct trace_event *b
         return false;
     size_t bytes = a->bytes;
     if (a->kind == TRACE_STRING) /* not what pads it */
-        bytes =
-            sizeof(struct trace_string) + ((const struct trace_string *)(const void *)b)->length;
+        bytes = sizeof(struct trace_string) + TRACE_AS(trace_string, b)->length;
     return memcmp(a + 1, b + 1, bytes - sizeof *a) == 0;
 }
 

@@ -29,21 +29,18 @@ void trace_note_event(Haltrace__Note *note, const struct trace_event *event)
     counts->events++;
     if (event->kind == TRACE_SUBMIT) {
         counts->submissions++;
-        note_submission(note, ((const struct trace_submit *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_submit, event)->submission);
     }
     if (event->kind == TRACE_DISPATCH_TIMES)
-        note_submission(note,
-                        ((const struct trace_dispatch_times *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_dispatch_times, event)->submission);
     if (event->kind == TRACE_SUBMISSION_OUTPUTS)
-        note_submission(note,
-                        ((const struct trace_submission_outputs *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_submission_outputs, event)->submission);
     if (event->kind == TRACE_COLLECTIVE)
-        note_submission(note, ((const struct trace_collective *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_collective, event)->submission);
     if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
-        note_submission(note, ((const struct trace_host_call *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_host_call, event)->submission);
     if (event->kind == TRACE_SUBMISSION_DONE)
-        note_submission(note,
-                        ((const struct trace_submission_done *)(const void *)event)->submission);
+        note_submission(note, TRACE_AS(trace_submission_done, event)->submission);
     if (event->kind == TRACE_HOST_WRITE) {
         counts->host_writes++;
         counts->host_write_bytes += access->size;

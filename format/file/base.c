@@ -21,8 +21,8 @@ struct range {
 
 static int compare_sizes(const void *a, const void *b)
 {
-    const uint64_t left = ((const struct trace_base_entry *)a)->bytes;
-    const uint64_t right = ((const struct trace_base_entry *)b)->bytes;
+    const uint64_t left = TRACE_AS(trace_base_entry, a)->bytes;
+    const uint64_t right = TRACE_AS(trace_base_entry, b)->bytes;
     return (left > right) - (left < right);
 }
 

@@ -47,7 +47,7 @@ static struct trace_unknown keep_unknown(struct trace_reader *reader,
         fields[i].data = data;
         unknown.count = i + 1;
     }
-    unknown.fields = (const struct trace_unknown_field *)(const void *)fields;
+    unknown.fields = TRACE_AS(trace_unknown_field, fields);
     return unknown;
 }
 

@@ -90,7 +90,7 @@ static enum hal_status insert(struct stream *stream, const struct trace_chunk *c
         stream->events[at] = event;
         const uint8_t *next = (const uint8_t *)event + event->bytes;
         if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
-            next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+            next += TRACE_AS(trace_command_buffer_seal, event)->segment_bytes;
         event = (const void *)next;
     }
     return HAL_OK;

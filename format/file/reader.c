@@ -487,7 +487,7 @@ enum hal_status trace_reader_chunk(struct trace_reader *reader, size_t index,
         return trace_reader_with_path(reader, status);
     }
     out_chunk->thread = entry->thread;
-    out_chunk->events = (const struct trace_event *)(const void *)records.data;
+    out_chunk->events = TRACE_AS(trace_event, records.data);
     out_chunk->bytes = records.count;
     return HAL_OK;
 }
@@ -509,8 +509,7 @@ enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visi
             const uint8_t *next = (const uint8_t *)event + event->bytes;
             if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
                 segments = (const void *)next;
-                next +=
-                    ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+                next += TRACE_AS(trace_command_buffer_seal, event)->segment_bytes;
             }
             status = visit(user, event, segments);
             event = (const void *)next;

@@ -82,7 +82,7 @@ static void note_references(struct recovery *recovery, const struct trace_family
                             const void *record)
 {
     const struct trace_layout *layout =
-        trace_family_layout(family, ((const struct trace_segment *)record)->kind);
+        trace_family_layout(family, TRACE_AS(trace_segment, record)->kind);
     note_columns(recovery, family->common, family->common_count, record);
     note_columns(recovery, layout->columns, layout->column_count, record);
     const uint8_t *at = (const uint8_t *)record + layout->record_bytes;
@@ -99,16 +99,13 @@ static void note_table(struct recovery *recovery, const struct trace_event *reco
 {
     const void *data = record;
     if (record->kind == TRACE_STRING)
-        set_bit(recovery->strings.defined, ((const struct trace_string *)data)->id,
-                TRACE_MAX_STRINGS);
+        set_bit(recovery->strings.defined, TRACE_AS(trace_string, data)->id, TRACE_MAX_STRINGS);
     else if (record->kind == TRACE_STACK)
-        set_bit(recovery->stacks.defined, ((const struct trace_stack *)data)->id, TRACE_MAX_STACKS);
+        set_bit(recovery->stacks.defined, TRACE_AS(trace_stack, data)->id, TRACE_MAX_STACKS);
     else if (record->kind == TRACE_THREAD)
-        set_bit(recovery->strings.used, ((const struct trace_thread *)data)->name,
-                TRACE_MAX_STRINGS);
+        set_bit(recovery->strings.used, TRACE_AS(trace_thread, data)->name, TRACE_MAX_STRINGS);
     else if (record->kind == TRACE_MODULE)
-        set_bit(recovery->strings.used, ((const struct trace_module *)data)->path,
-                TRACE_MAX_STRINGS);
+        set_bit(recovery->strings.used, TRACE_AS(trace_module, data)->path, TRACE_MAX_STRINGS);
 }
 
 /* A number whose definition was not published yet means something unknown. */
@@ -195,7 +192,7 @@ static enum hal_status take_records(struct recovery *recovery, uint32_t thread, 
 {
     for (size_t at = 0; at < bytes;) {
         HAL_TRY(take_record(recovery, records + at, bytes - at, segments_left, take));
-        at += ((const struct trace_segment *)(const void *)(records + at))->bytes;
+        at += TRACE_AS(trace_segment, records + at)->bytes;
     }
     return bytes ? trace_writer_records(recovery->writer, thread, records, bytes) : HAL_OK;
 }

@@ -300,7 +300,7 @@ static enum hal_status take_records(struct trace_writer *writer, struct stream *
 {
     for (size_t at = 0; at < bytes;) {
         const void *record = records + at;
-        at += ((const struct trace_segment *)record)->bytes;
+        at += TRACE_AS(trace_segment, record)->bytes;
         if (stream->seal.segments_left)
             HAL_TRY(take_segment(writer, stream, record));
         else if (trace_is_table(record))

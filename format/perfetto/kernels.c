@@ -135,8 +135,7 @@ void trace_kernels_segment(struct trace_kernels *kernels, uint64_t command_buffe
     if (executable && run.entry < executable->count)
         kernel.name = ((const uint32_t *)executable->data)[run.entry];
     if (segment->kind == TRACE_DISPATCH)
-        memcpy(kernel.groups,
-               ((const struct trace_dispatch *)(const void *)segment)->workgroup_count,
+        memcpy(kernel.groups, TRACE_AS(trace_dispatch, segment)->workgroup_count,
                sizeof kernel.groups);
     ((struct trace_kernel *)slot->data)[slot->count++] = kernel;
 }

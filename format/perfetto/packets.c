@@ -430,7 +430,7 @@ enum hal_status trace_packets_event(struct trace_packets *packets, uint32_t thre
     case TRACE_SEMAPHORE_WAIT:
         slice.name = trace_event_name(event->kind);
         trace_slice_number(&slice, "semaphores",
-                           ((const struct trace_semaphore_wait *)record)->value_count);
+                           TRACE_AS(trace_semaphore_wait, record)->value_count);
         break;
     case TRACE_WAIT_IDLE: slice.name = trace_event_name(event->kind); break;
     default: return HAL_OK;

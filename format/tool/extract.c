@@ -169,7 +169,7 @@ static enum hal_status find_parts(void *user, const struct trace_event *event,
     (void)segments;
     if (is_part(parts, event) && event->ticket > parts->ticket) {
         parts->ticket = event->ticket;
-        parts->bytes = ((const struct trace_file *)(const void *)event)->file_bytes;
+        parts->bytes = TRACE_AS(trace_file, event)->file_bytes;
     }
     return HAL_OK;
 }

@@ -87,7 +87,7 @@ static void note_columns(struct part *part, const struct trace_column *columns, 
 static void note_record(struct part *part, const struct trace_family *family, const void *record)
 {
     const struct trace_layout *layout =
-        trace_family_layout(family, ((const struct trace_segment *)record)->kind);
+        trace_family_layout(family, TRACE_AS(trace_segment, record)->kind);
     note_columns(part, layout->columns, layout->column_count, record);
     const uint8_t *at = (const uint8_t *)record + layout->record_bytes;
     for (uint32_t i = 0; i < layout->part_count; i++) {

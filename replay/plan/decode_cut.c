@@ -176,8 +176,7 @@ static enum hal_status follow(struct cut *c, size_t *out_op)
     for (uint32_t i = 1; i < plan->object_count; i++) {
         const struct replay_object *object = &plan->objects[i];
         if (object->kind == REPLAY_SEMAPHORE && object->created)
-            c->values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
-                               ->initial_value;
+            c->values[i] = TRACE_AS(trace_semaphore_create, object->created)->initial_value;
     }
     for (*out_op = 0; *out_op < plan->op_count; ++*out_op) {
         HAL_TRY(take(c, *out_op, &waits));

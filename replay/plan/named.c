@@ -20,8 +20,7 @@ void replay_candidates_add(struct replay_candidates *candidates, const struct re
         return;
     if (o->kind == REPLAY_BUFFER)
         snprintf(size, sizeof size, " (%" PRIu64 " bytes%s%s)",
-                 ((const struct trace_buffer_create *)(const void *)o->created)->size,
-                 *note ? ", " : "", note);
+                 TRACE_AS(trace_buffer_create, o->created)->size, *note ? ", " : "", note);
     candidates->used += (size_t)snprintf(
         candidates->text + candidates->used, sizeof candidates->text - candidates->used,
         "%s#%" PRIu64 "%s%.64s%s%s", candidates->used ? ", " : "", o->id, label ? " '" : "",

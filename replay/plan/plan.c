@@ -129,10 +129,9 @@ static enum hal_status gather(void *user, const struct trace_event *event,
     if (!hal_grow(&list, &gathering->capacity, gathering->count + 1, sizeof *gathering->events))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu events", gathering->count);
     gathering->events = list;
-    const size_t segment_bytes =
-        event->kind == TRACE_COMMAND_BUFFER_SEAL
-            ? ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes
-            : 0;
+    const size_t segment_bytes = event->kind == TRACE_COMMAND_BUFFER_SEAL
+                                     ? TRACE_AS(trace_command_buffer_seal, event)->segment_bytes
+                                     : 0;
     void *room;
     HAL_TRY(take_room(plan, event->bytes + segment_bytes, &room));
     memcpy(room, event, event->bytes);

@@ -24,14 +24,13 @@ static uint32_t label_of(const struct replay_object *object)
 {
     const void *created = object->created;
     switch (object->kind) {
-    case REPLAY_BUFFER: return ((const struct trace_buffer_create *)created)->label;
-    case REPLAY_EXECUTABLE: return ((const struct trace_executable_create *)created)->label;
-    case REPLAY_COMMANDS: return ((const struct trace_command_buffer_create *)created)->label;
-    case REPLAY_EVENT: return ((const struct trace_object_event *)created)->label;
-    case REPLAY_SET_LAYOUT: return ((const struct trace_set_layout_create *)created)->label;
-    case REPLAY_PIPELINE_LAYOUT:
-        return ((const struct trace_pipeline_layout_create *)created)->label;
-    case REPLAY_SEMAPHORE: return ((const struct trace_semaphore_create *)created)->label;
+    case REPLAY_BUFFER: return TRACE_AS(trace_buffer_create, created)->label;
+    case REPLAY_EXECUTABLE: return TRACE_AS(trace_executable_create, created)->label;
+    case REPLAY_COMMANDS: return TRACE_AS(trace_command_buffer_create, created)->label;
+    case REPLAY_EVENT: return TRACE_AS(trace_object_event, created)->label;
+    case REPLAY_SET_LAYOUT: return TRACE_AS(trace_set_layout_create, created)->label;
+    case REPLAY_PIPELINE_LAYOUT: return TRACE_AS(trace_pipeline_layout_create, created)->label;
+    case REPLAY_SEMAPHORE: return TRACE_AS(trace_semaphore_create, created)->label;
     }
     return 0;
 }
@@ -75,7 +74,7 @@ const char *replay_event_name(const struct trace_event *event, char out[REPLAY_N
 {
     if (event->kind == TRACE_SUBMIT)
         snprintf(out, REPLAY_NAME_BYTES, "submit #s%" PRIu64 " (ticket %" PRIu64 ")",
-                 ((const struct trace_submit *)(const void *)event)->submission, event->ticket);
+                 TRACE_AS(trace_submit, event)->submission, event->ticket);
     else
         snprintf(out, REPLAY_NAME_BYTES, "%s (ticket %" PRIu64 ")", trace_event_name(event->kind),
                  event->ticket);

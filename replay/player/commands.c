@@ -95,7 +95,7 @@ static enum hal_status record_segment(struct replay_player *player,
     }
     case TRACE_EVENT_RESET:
         return hal_command_event_reset(
-            commands, player->live[((const struct trace_event_command *)segment)->event].event);
+            commands, player->live[TRACE_AS(trace_event_command, segment)->event].event);
     case TRACE_EVENTS_WAIT: return record_events_wait(player, commands, segment);
     case TRACE_FILL: return record_fill(player, commands, segment);
     case TRACE_COPY: {

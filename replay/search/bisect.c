@@ -34,8 +34,7 @@ static void describe_step(const struct replay_plan *plan, const struct replay_st
     const char *label = step->work ? replay_object_label(plan, step->commands) : NULL;
     snprintf(finding->label, sizeof finding->label, "%.150s", label ? label : "");
     if (step->work && step->work->kind == TRACE_DISPATCH)
-        memcpy(finding->workgroups,
-               ((const struct trace_dispatch *)(const void *)step->work)->workgroup_count,
+        memcpy(finding->workgroups, TRACE_AS(trace_dispatch, step->work)->workgroup_count,
                sizeof finding->workgroups);
     finding->frame_count = 0;
     describe_stack(plan, step->submit->head.stack, finding);

@@ -90,7 +90,7 @@ static enum hal_status write_buffer(struct writing *w, uint64_t object)
     if (!fresh)
         return HAL_OK;
     struct trace_buffer_create create =
-        *(const struct trace_buffer_create *)(const void *)w->plan->objects[object].created;
+        *TRACE_AS(trace_buffer_create, w->plan->objects[object].created);
     create.buffer = id_of(w, object);
     create.flags = 0;
     HAL_TRY(write_string(w, create.label));
@@ -271,7 +271,7 @@ static enum hal_status write_commands(struct writing *w, const struct replay_obj
         segment = (void *)((uint8_t *)segment + segment->bytes);
     }
     struct trace_command_buffer_create create =
-        *(const struct trace_command_buffer_create *)(const void *)piece->created;
+        *TRACE_AS(trace_command_buffer_create, piece->created);
     struct trace_command_buffer_seal seal = *piece->commands.seal;
     create.command_buffer = seal.command_buffer = piece->id;
     if (status == HAL_OK)

@@ -73,7 +73,7 @@ enum hal_status replay_piece_make(struct replay_plan *variant, const struct repl
     void *created, *room;
     HAL_TRY(replay_plan_room(variant, sizeof(struct trace_command_buffer_create), &created));
     struct trace_command_buffer_create *creation = created;
-    *creation = *(const struct trace_command_buffer_create *)(const void *)recorded->created;
+    *creation = *TRACE_AS(trace_command_buffer_create, recorded->created);
     creation->mode = HAL_REUSABLE;
     HAL_TRY(replay_plan_room(
         variant, sizeof(struct trace_command_buffer_seal) + before + work->bytes, &room));
@@ -90,6 +90,6 @@ enum hal_status replay_piece_make(struct replay_plan *variant, const struct repl
     struct replay_object *piece = &variant->objects[*out_object];
     piece->id = recorded->id;
     piece->commands.seal = seal;
-    piece->commands.segments = (const struct trace_segment *)(const void *)(seal + 1);
+    piece->commands.segments = TRACE_AS(trace_segment, seal + 1);
     return HAL_OK;
 }

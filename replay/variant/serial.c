@@ -299,7 +299,7 @@ static enum hal_status take(struct making *m, const struct replay_op *op)
     case REPLAY_SUBMIT: return take_submit(m, op);
     case REPLAY_WAIT: return take_wait(m, op);
     case REPLAY_CREATE_SEMAPHORE:
-        m->values[op->object] = ((const struct trace_semaphore_create *)event)->initial_value;
+        m->values[op->object] = TRACE_AS(trace_semaphore_create, event)->initial_value;
         break;
     case REPLAY_SIGNAL: {
         const struct trace_semaphore_event *signal = event;
@@ -398,8 +398,7 @@ static enum hal_status transform(struct making *m)
     for (size_t i = 1; i < m->plan->object_count; i++) {
         const struct replay_object *object = &m->plan->objects[i];
         if (object->kind == REPLAY_SEMAPHORE && object->created)
-            m->values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
-                               ->initial_value;
+            m->values[i] = TRACE_AS(trace_semaphore_create, object->created)->initial_value;
     }
     size_t at = 0;
     for (; at < m->plan->op_count && !m->stopped; at++)

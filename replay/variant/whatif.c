@@ -345,7 +345,7 @@ static enum hal_status take(struct transform *t, const struct replay_op *op)
     case REPLAY_RECORD_COMMANDS: return emit(t, op); /* disturb nothing that is held back */
     case REPLAY_CREATE_SEMAPHORE:
         values_raise(&t->promised, op->object,
-                     ((const struct trace_semaphore_create *)event)->initial_value);
+                     TRACE_AS(trace_semaphore_create, event)->initial_value);
         return emit(t, op);
     case REPLAY_DESTROY_BUFFER: /* work in flight keeps what it uses */
     case REPLAY_DESTROY_EVENT:
@@ -408,7 +408,7 @@ static enum hal_status copy_without(struct transform *t, struct replay_object *o
     }
     copy->segment_bytes = (uint64_t)(at - (uint8_t *)(copy + 1));
     object->commands.seal = copy;
-    object->commands.segments = (const struct trace_segment *)(const void *)(copy + 1);
+    object->commands.segments = TRACE_AS(trace_segment, copy + 1);
     return HAL_OK;
 }
 

@@ -33,7 +33,7 @@ static enum hal_status merge(struct replay_plan *variant, const struct trace_sub
     void *created, *room;
     HAL_TRY(replay_plan_room(variant, sizeof(struct trace_command_buffer_create), &created));
     struct trace_command_buffer_create *creation = created;
-    *creation = *(const struct trace_command_buffer_create *)(const void *)first->created;
+    *creation = *TRACE_AS(trace_command_buffer_create, first->created);
     creation->mode = HAL_ONE_SHOT;
     creation->categories = 0; /* any */
     HAL_TRY(replay_plan_room(variant, sizeof total + (size_t)total.segment_bytes, &room));
@@ -54,7 +54,7 @@ static enum hal_status merge(struct replay_plan *variant, const struct trace_sub
     struct replay_object *merged = &variant->objects[*out_object];
     merged->id = id;
     merged->commands.seal = seal;
-    merged->commands.segments = (const struct trace_segment *)(const void *)(seal + 1);
+    merged->commands.segments = TRACE_AS(trace_segment, seal + 1);
     return HAL_OK;
 }
 
@@ -100,7 +100,7 @@ static enum hal_status emit_merged(struct replay_plan *variant, const struct rep
 static bool is_merged(const struct replay_op *op)
 {
     return op->action == REPLAY_SUBMIT &&
-           ((const struct trace_submit *)(const void *)op->event)->command_buffer_count > 1;
+           TRACE_AS(trace_submit, op->event)->command_buffer_count > 1;
 }
 
 /* Command buffers that are still submitted as they are. */

@@ -212,7 +212,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_COLLECTIVE: return view_ingest_collective(in, record);
     case TRACE_WAIT_IDLE:
         return view_ingest_call(in, event, VIEW_NO_REF,
-                                (uint64_t)((const struct trace_wait_idle *)record)->timeout_ns, 0);
+                                (uint64_t)TRACE_AS(trace_wait_idle, record)->timeout_ns, 0);
     case TRACE_DISPATCH_TIMES: return view_ingest_dispatch_times(in, record);
     case TRACE_SUBMISSION_OUTPUTS: count_written(in->model, record); break;
     case TRACE_SCOPE_BEGIN: return take_scope_begin(in, record);

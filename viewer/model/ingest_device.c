@@ -39,16 +39,14 @@ static struct view_op op_of(const struct trace_segment *segment)
     memset(&op, 0, sizeof op); /* padding too: ops are compared as bytes */
     op.kind = segment->kind;
     switch ((enum trace_segment_kind)segment->kind) {
-    case TRACE_BARRIER: op.object = ((const struct trace_barrier *)record)->buffer_count; break;
-    case TRACE_FILL: op.bytes = ((const struct trace_fill *)record)->size; break;
-    case TRACE_COPY: op.bytes = ((const struct trace_copy *)record)->size; break;
-    case TRACE_UPDATE: op.bytes = ((const struct trace_update *)record)->size; break;
-    case TRACE_PUSH_CONSTANTS:
-        op.bytes = ((const struct trace_push_constants *)record)->size;
-        break;
+    case TRACE_BARRIER: op.object = TRACE_AS(trace_barrier, record)->buffer_count; break;
+    case TRACE_FILL: op.bytes = TRACE_AS(trace_fill, record)->size; break;
+    case TRACE_COPY: op.bytes = TRACE_AS(trace_copy, record)->size; break;
+    case TRACE_UPDATE: op.bytes = TRACE_AS(trace_update, record)->size; break;
+    case TRACE_PUSH_CONSTANTS: op.bytes = TRACE_AS(trace_push_constants, record)->size; break;
     case TRACE_PUSH_DESCRIPTOR_SET:
-        op.object = ((const struct trace_push_descriptor_set *)record)->set;
-        op.bytes = ((const struct trace_push_descriptor_set *)record)->binding_count;
+        op.object = TRACE_AS(trace_push_descriptor_set, record)->set;
+        op.bytes = TRACE_AS(trace_push_descriptor_set, record)->binding_count;
         break;
     case TRACE_DISPATCH: {
         const struct trace_dispatch *dispatch = record;
@@ -57,14 +55,12 @@ static struct view_op op_of(const struct trace_segment *segment)
         break;
     }
     case TRACE_DISPATCH_INDIRECT:
-        op.entry = ((const struct trace_dispatch_indirect *)record)->entry;
+        op.entry = TRACE_AS(trace_dispatch_indirect, record)->entry;
         break;
-    case TRACE_EVENTS_WAIT:
-        op.object = ((const struct trace_events_wait *)record)->event_count;
-        break;
+    case TRACE_EVENTS_WAIT: op.object = TRACE_AS(trace_events_wait, record)->event_count; break;
     case TRACE_EVENT_SIGNAL:
     case TRACE_EVENT_RESET: break;
-    case TRACE_DEBUG_BEGIN: op.object = ((const struct trace_debug *)record)->label; break;
+    case TRACE_DEBUG_BEGIN: op.object = TRACE_AS(trace_debug, record)->label; break;
     case TRACE_DEBUG_END: break;
     }
     return op;
@@ -107,8 +103,8 @@ static enum hal_status take_op(struct ingest *in, const struct trace_segment *se
     if (trace_is_dispatch(op.kind))
         HAL_TRY(view_ingest_executable_row(in, trace_dispatched(segment).executable, &op.object));
     else if (op.kind == TRACE_EVENT_SIGNAL || op.kind == TRACE_EVENT_RESET)
-        HAL_TRY(view_ingest_other_row(in, ((const struct trace_event_command *)record)->event,
-                                      &op.object));
+        HAL_TRY(
+            view_ingest_other_row(in, TRACE_AS(trace_event_command, record)->event, &op.object));
     return find_op(in, &op, out_op);
 }
 

@@ -16,7 +16,7 @@ static enum hal_status visit_chunk(const struct trace_chunk *chunk, const struct
         HAL_TRY(view_task_check(task));
         if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
             segments = (const void *)next;
-            next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+            next += TRACE_AS(trace_command_buffer_seal, event)->segment_bytes;
         }
         HAL_TRY(visit(user, event, segments));
         event = (const void *)next;

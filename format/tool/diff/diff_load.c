@@ -270,8 +270,7 @@ static enum hal_status load_item(struct diff_side *side, const struct trace_even
     if (!make_item(side, stream, event, &item))
         return HAL_OK;
     if (event->kind == TRACE_SUBMIT)
-        HAL_TRY(add_place(side, ((const struct trace_submit *)(const void *)event)->submission,
-                          stream));
+        HAL_TRY(add_place(side, TRACE_AS(trace_submit, event)->submission, stream));
     struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
     void *items = stream->items;
     if (!copy || !hal_grow(&items, &stream->capacity, stream->count + 1, sizeof *stream->items))
@@ -336,16 +335,12 @@ static void name_object(void *user, struct trace_text *text, uint64_t id)
     }
     switch (object->created->kind) {
     case TRACE_BUFFER_CREATE: label = buffer->label; break;
-    case TRACE_EXECUTABLE_CREATE:
-        label = ((const struct trace_executable_create *)created)->label;
-        break;
-    case TRACE_SEMAPHORE_CREATE:
-        label = ((const struct trace_semaphore_create *)created)->label;
-        break;
+    case TRACE_EXECUTABLE_CREATE: label = TRACE_AS(trace_executable_create, created)->label; break;
+    case TRACE_SEMAPHORE_CREATE: label = TRACE_AS(trace_semaphore_create, created)->label; break;
     case TRACE_COMMAND_BUFFER_CREATE:
-        label = ((const struct trace_command_buffer_create *)created)->label;
+        label = TRACE_AS(trace_command_buffer_create, created)->label;
         break;
-    default: label = ((const struct trace_object_event *)created)->label; break;
+    default: label = TRACE_AS(trace_object_event, created)->label; break;
     }
     const char *words = trace_reader_string(side->reader, label);
     if (words && *words) {
@@ -416,7 +411,7 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
         break;
     default:
         trace_text_printf(text, "signal of ");
-        name_object(side, text, ((const struct trace_semaphore_event *)any)->semaphore);
+        name_object(side, text, TRACE_AS(trace_semaphore_event, any)->semaphore);
         break;
     }
 }

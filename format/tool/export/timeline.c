@@ -419,8 +419,7 @@ static const char *event_name(const struct timeline *t, const struct trace_event
     if (event->kind == TRACE_COLLECTIVE)
         return trace_collective_name((const void *)event, name);
     if (event->kind == TRACE_SCOPE_BEGIN) {
-        const char *scope =
-            trace_reader_string(t->reader, ((const struct trace_scope *)(const void *)event)->name);
+        const char *scope = trace_reader_string(t->reader, TRACE_AS(trace_scope, event)->name);
         return scope && *scope ? scope : "scope";
     }
     return trace_event_name(event->kind);
@@ -438,8 +437,7 @@ static enum hal_status add_call(struct timeline *t, const struct trace_event *ev
                                  .event = event,
                                  .flows = flows};
     if (event->kind == TRACE_SUBMIT && event->status == HAL_OK) {
-        flows[slice.flow_count++] =
-            SUBMISSION_FLOW(((const struct trace_submit *)(const void *)event)->submission);
+        flows[slice.flow_count++] = SUBMISSION_FLOW(TRACE_AS(trace_submit, event)->submission);
     } else if (event->kind == TRACE_SEMAPHORE_SIGNAL) {
         flows[0] = flow_of(t, signal->semaphore, signal->value);
         slice.flow_count = flows[0] != 0;

@@ -87,15 +87,15 @@ static enum hal_status take_segment(struct stats *s, struct commands *c,
     case TRACE_BARRIER: c->barriers++; break;
     case TRACE_FILL:
         c->fills++;
-        c->transfer_bytes += ((const struct trace_fill *)typed)->size;
+        c->transfer_bytes += TRACE_AS(trace_fill, typed)->size;
         break;
     case TRACE_COPY:
         c->copies++;
-        c->transfer_bytes += ((const struct trace_copy *)typed)->size;
+        c->transfer_bytes += TRACE_AS(trace_copy, typed)->size;
         break;
     case TRACE_UPDATE:
         c->updates++;
-        c->transfer_bytes += ((const struct trace_update *)typed)->size;
+        c->transfer_bytes += TRACE_AS(trace_update, typed)->size;
         break;
     case TRACE_EVENTS_WAIT:
     case TRACE_EVENT_SIGNAL:

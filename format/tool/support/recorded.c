@@ -43,7 +43,7 @@ static void list_commands(const struct trace_command_buffer_seal *seal,
             commands->dispatches[dispatches++] = trace_dispatched(segment);
         } else if (segment->kind == TRACE_DEBUG_BEGIN) {
             commands->groups[groups] =
-                (struct recorded_group){.label = ((const struct trace_debug *)any)->label,
+                (struct recorded_group){.label = TRACE_AS(trace_debug, any)->label,
                                         .depth = depth,
                                         .first_dispatch = dispatches,
                                         .end_dispatch = UINT32_MAX,

@@ -267,7 +267,7 @@ static void find_window(struct slice *slice)
                 slice->first_ticket = record->ticket;
                 slice->first_ns = record->begin_ns;
             }
-            if (event->wanted || ((const struct trace_submit *)(const void *)record)->signal_count)
+            if (event->wanted || TRACE_AS(trace_submit, record)->signal_count)
                 add_pending(&pending, (const void *)record);
             slice->end_ticket = UINT64_MAX;
             slice->end_ns = INT64_MAX;

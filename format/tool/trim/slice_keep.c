@@ -49,10 +49,10 @@ static void use_event(struct slice *slice, const struct slice_event *event)
     }
     case TRACE_HOST_WRITE:
     case TRACE_MAPPED_CHANGE:
-    case TRACE_HOST_READ: use(slice, ((const struct trace_content_event *)record)->buffer); break;
+    case TRACE_HOST_READ: use(slice, TRACE_AS(trace_content_event, record)->buffer); break;
     case TRACE_SEMAPHORE_QUERY:
     case TRACE_SEMAPHORE_SIGNAL:
-        use(slice, ((const struct trace_semaphore_event *)record)->semaphore);
+        use(slice, TRACE_AS(trace_semaphore_event, record)->semaphore);
         break;
     case TRACE_SEMAPHORE_WAIT:
         for (uint32_t i = 0; i < wait->value_count; i++)
@@ -95,26 +95,25 @@ static uint64_t subject(const struct trace_event *event)
 {
     const void *record = event;
     switch (event->kind) {
-    case TRACE_BUFFER_CREATE: return ((const struct trace_buffer_create *)record)->buffer;
+    case TRACE_BUFFER_CREATE: return TRACE_AS(trace_buffer_create, record)->buffer;
     case TRACE_BUFFER_MAP:
     case TRACE_BUFFER_UNMAP:
     case TRACE_MAPPING_FLUSH:
-    case TRACE_MAPPING_INVALIDATE: return ((const struct trace_mapping_event *)record)->buffer;
-    case TRACE_EXECUTABLE_CREATE:
-        return ((const struct trace_executable_create *)record)->executable;
+    case TRACE_MAPPING_INVALIDATE: return TRACE_AS(trace_mapping_event, record)->buffer;
+    case TRACE_EXECUTABLE_CREATE: return TRACE_AS(trace_executable_create, record)->executable;
     case TRACE_COMMAND_BUFFER_CREATE:
-        return ((const struct trace_command_buffer_create *)record)->command_buffer;
+        return TRACE_AS(trace_command_buffer_create, record)->command_buffer;
     case TRACE_COMMAND_BUFFER_SEAL:
-        return ((const struct trace_command_buffer_seal *)record)->command_buffer;
-    case TRACE_UNSUPPORTED: return ((const struct trace_unsupported *)record)->object;
-    case TRACE_COMMAND_STACKS: return ((const struct trace_command_stacks *)record)->command_buffer;
-    case TRACE_SEMAPHORE_CREATE: return ((const struct trace_semaphore_create *)record)->semaphore;
-    case TRACE_SEMAPHORE_FAIL: return ((const struct trace_semaphore_event *)record)->semaphore;
-    case TRACE_SUBSPAN_CREATE: return ((const struct trace_subspan_create *)record)->subspan;
-    case TRACE_SET_LAYOUT_CREATE: return ((const struct trace_set_layout_create *)record)->layout;
-    case TRACE_CHANNEL_CREATE: return ((const struct trace_channel_create *)record)->channel;
+        return TRACE_AS(trace_command_buffer_seal, record)->command_buffer;
+    case TRACE_UNSUPPORTED: return TRACE_AS(trace_unsupported, record)->object;
+    case TRACE_COMMAND_STACKS: return TRACE_AS(trace_command_stacks, record)->command_buffer;
+    case TRACE_SEMAPHORE_CREATE: return TRACE_AS(trace_semaphore_create, record)->semaphore;
+    case TRACE_SEMAPHORE_FAIL: return TRACE_AS(trace_semaphore_event, record)->semaphore;
+    case TRACE_SUBSPAN_CREATE: return TRACE_AS(trace_subspan_create, record)->subspan;
+    case TRACE_SET_LAYOUT_CREATE: return TRACE_AS(trace_set_layout_create, record)->layout;
+    case TRACE_CHANNEL_CREATE: return TRACE_AS(trace_channel_create, record)->channel;
     case TRACE_PIPELINE_LAYOUT_CREATE:
-        return ((const struct trace_pipeline_layout_create *)record)->layout;
+        return TRACE_AS(trace_pipeline_layout_create, record)->layout;
     case TRACE_BUFFER_DESTROY:
     case TRACE_EXECUTABLE_DESTROY:
     case TRACE_COMMAND_BUFFER_DESTROY:
@@ -124,7 +123,7 @@ static uint64_t subject(const struct trace_event *event)
     case TRACE_SUBSPAN_DESTROY:
     case TRACE_SET_LAYOUT_DESTROY:
     case TRACE_CHANNEL_DESTROY:
-    case TRACE_PIPELINE_LAYOUT_DESTROY: return ((const struct trace_object_event *)record)->object;
+    case TRACE_PIPELINE_LAYOUT_DESTROY: return TRACE_AS(trace_object_event, record)->object;
     default: return 0;
     }
 }
@@ -166,23 +165,21 @@ static void keep_event(struct slice *slice, struct slice_event *event)
     } else if (record->kind == TRACE_SCOPE_BEGIN) {
         keep_scope(slice, event);
     } else if (record->kind == TRACE_FILE) {
-        event->fate =
-            file_is_read(slice, ((const struct trace_file *)(const void *)record)->part.file)
-                ? SLICE_KEPT
-                : SLICE_DROPPED;
+        event->fate = file_is_read(slice, TRACE_AS(trace_file, record)->part.file) ? SLICE_KEPT
+                                                                                   : SLICE_DROPPED;
     } else if (record->kind == TRACE_FAILURE) { /* of a call that goes: what is kept has worked */
         event->fate = SLICE_DROPPED;
     } else if (record->kind == TRACE_SUBMISSION_DONE) {
-        const struct slice_event *submission = slice_submission(
-            slice, ((const struct trace_submission_done *)(const void *)record)->submission);
+        const struct slice_event *submission =
+            slice_submission(slice, TRACE_AS(trace_submission_done, record)->submission);
         event->fate = submission && submission->fate != SLICE_DROPPED ? SLICE_KEPT : SLICE_DROPPED;
     } else if (record->kind == TRACE_DISPATCH_TIMES) {
-        const struct slice_event *submission = slice_submission(
-            slice, ((const struct trace_dispatch_times *)(const void *)record)->submission);
+        const struct slice_event *submission =
+            slice_submission(slice, TRACE_AS(trace_dispatch_times, record)->submission);
         event->fate = submission && submission->fate == SLICE_KEPT ? SLICE_KEPT : SLICE_DROPPED;
     } else if (record->kind == TRACE_SUBMISSION_OUTPUTS) {
-        const struct slice_event *submission = slice_submission(
-            slice, ((const struct trace_submission_outputs *)(const void *)record)->submission);
+        const struct slice_event *submission =
+            slice_submission(slice, TRACE_AS(trace_submission_outputs, record)->submission);
         event->fate = submission && submission->fate == SLICE_KEPT ? SLICE_KEPT : SLICE_DROPPED;
     }
 }

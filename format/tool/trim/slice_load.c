@@ -116,7 +116,7 @@ static enum hal_status name_all(struct slice *slice, size_t first,
                                 const struct trace_family *family, const void *record)
 {
     const struct trace_layout *layout =
-        trace_family_layout(family, ((const struct trace_segment *)record)->kind);
+        trace_family_layout(family, TRACE_AS(trace_segment, record)->kind);
     HAL_TRY(add_names(slice, first, layout->columns, layout->column_count, record));
     const uint8_t *at = (const uint8_t *)record + layout->record_bytes;
     for (uint32_t i = 0; i < layout->part_count; i++) {
@@ -192,29 +192,27 @@ static enum hal_status load_object(struct slice *slice, const struct trace_event
     const void *record = event;
     switch (event->kind) {
     case TRACE_BUFFER_CREATE:
-        id = ((const struct trace_buffer_create *)record)->buffer;
-        size = ((const struct trace_buffer_create *)record)->size;
+        id = TRACE_AS(trace_buffer_create, record)->buffer;
+        size = TRACE_AS(trace_buffer_create, record)->size;
         break;
     case TRACE_EXECUTABLE_CREATE:
-        id = ((const struct trace_executable_create *)record)->executable;
+        id = TRACE_AS(trace_executable_create, record)->executable;
         HAL_TRY(trace_reflection_add(&slice->reflection, id, record));
         break;
     case TRACE_SEMAPHORE_CREATE:
-        id = ((const struct trace_semaphore_create *)record)->semaphore;
-        initial = ((const struct trace_semaphore_create *)record)->initial_value;
+        id = TRACE_AS(trace_semaphore_create, record)->semaphore;
+        initial = TRACE_AS(trace_semaphore_create, record)->initial_value;
         break;
     case TRACE_COMMAND_BUFFER_CREATE:
-        id = ((const struct trace_command_buffer_create *)record)->command_buffer;
+        id = TRACE_AS(trace_command_buffer_create, record)->command_buffer;
         break;
-    case TRACE_EVENT_CREATE: id = ((const struct trace_object_event *)record)->object; break;
-    case TRACE_SET_LAYOUT_CREATE:
-        id = ((const struct trace_set_layout_create *)record)->layout;
-        break;
+    case TRACE_EVENT_CREATE: id = TRACE_AS(trace_object_event, record)->object; break;
+    case TRACE_SET_LAYOUT_CREATE: id = TRACE_AS(trace_set_layout_create, record)->layout; break;
     case TRACE_PIPELINE_LAYOUT_CREATE:
-        id = ((const struct trace_pipeline_layout_create *)record)->layout;
+        id = TRACE_AS(trace_pipeline_layout_create, record)->layout;
         break;
-    case TRACE_CHANNEL_CREATE: id = ((const struct trace_channel_create *)record)->channel; break;
-    case TRACE_SUBSPAN_CREATE: id = ((const struct trace_subspan_create *)record)->subspan; break;
+    case TRACE_CHANNEL_CREATE: id = TRACE_AS(trace_channel_create, record)->channel; break;
+    case TRACE_SUBSPAN_CREATE: id = TRACE_AS(trace_subspan_create, record)->subspan; break;
     default: return HAL_OK;
     }
     if (event->status != HAL_OK)
@@ -247,7 +245,7 @@ static enum hal_status load_event(void *user, const struct trace_event *event,
     if (event->kind == TRACE_HOST_CALL_BEGIN)
         thread->call = call->submission + 1;
     if (event->kind == TRACE_COLLECTIVE)
-        thread->call = ((const struct trace_collective *)(const void *)copy)->submission + 1;
+        thread->call = TRACE_AS(trace_collective, copy)->submission + 1;
     slice->events[slice->event_count++] =
         (struct slice_event){.record = copy, .call = thread->call};
     slice->order_count += copy->ticket > 0;
@@ -258,8 +256,7 @@ static enum hal_status load_event(void *user, const struct trace_event *event,
         !hal_idmap_add(&slice->collectives, thread->call - 1, (uint32_t)number, &known))
         return no_memory();
     if (event->kind == TRACE_SUBMIT && event->status == HAL_OK &&
-        !hal_idmap_add(&slice->submissions,
-                       ((const struct trace_submit *)(const void *)event)->submission,
+        !hal_idmap_add(&slice->submissions, TRACE_AS(trace_submit, event)->submission,
                        (uint32_t)number, &known))
         return no_memory();
     if (event->kind == TRACE_SCOPE_BEGIN || event->kind == TRACE_SCOPE_END)
@@ -361,8 +358,7 @@ uint64_t slice_want_scope(struct slice *slice, const struct trace_reader *reader
         const struct slice_event *event = &slice->events[i];
         if (event->record->kind != TRACE_SCOPE_BEGIN)
             continue;
-        const char *text = trace_reader_string(
-            reader, ((const struct trace_scope *)(const void *)event->record)->name);
+        const char *text = trace_reader_string(reader, TRACE_AS(trace_scope, event->record)->name);
         const size_t end = event->scope_end ? (size_t)event->scope_end : slice->event_count;
         for (size_t k = i; text && strcmp(text, name) == 0 && k < end; k++) {
             if (slice->events[k].record->thread != event->record->thread ||
