@@ -260,14 +260,10 @@ static bool print_json(const struct report *report)
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->findings[i];
         trace_json_open(&text, '{');
-        trace_json_key(&text, "subject");
-        trace_json_text(&text, finding->subject);
-        trace_json_key(&text, "verdict");
-        trace_json_text(&text, verdict_name(finding->verdict));
-        trace_json_key(&text, "text");
-        trace_json_text(&text, finding->text);
-        trace_json_key(&text, "mend");
-        trace_json_text(&text, finding->mend);
+        trace_json_member_text(&text, "subject", finding->subject);
+        trace_json_member_text(&text, "verdict", verdict_name(finding->verdict));
+        trace_json_member_text(&text, "text", finding->text);
+        trace_json_member_text(&text, "mend", finding->mend);
         trace_json_close(&text, '}');
         trace_text_append(&text, "\n", 1);
         text.needs_comma = false;

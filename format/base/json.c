@@ -283,3 +283,53 @@ void trace_json_hex(struct trace_text *text, const void *data, size_t bytes)
     }
     trace_text_append(text, "\"", 1);
 }
+
+/* ---- Members ------------------------------------------------------------------------------ */
+
+void trace_json_member_open(struct trace_text *text, const char *key, char bracket)
+{
+    trace_json_key(text, key);
+    trace_json_open(text, bracket);
+}
+
+void trace_json_member_text(struct trace_text *text, const char *key, const char *string)
+{
+    trace_json_key(text, key);
+    trace_json_text(text, string ? string : "");
+}
+
+void trace_json_member_u64(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+void trace_json_member_i64(struct trace_text *text, const char *key, int64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_i64(text, value);
+}
+
+void trace_json_member_double(struct trace_text *text, const char *key, double value)
+{
+    trace_json_key(text, key);
+    trace_json_double(text, value);
+}
+
+void trace_json_member_bool(struct trace_text *text, const char *key, bool value)
+{
+    trace_json_key(text, key);
+    trace_json_bool(text, value);
+}
+
+void trace_json_member_null(struct trace_text *text, const char *key)
+{
+    trace_json_key(text, key);
+    trace_json_null(text);
+}
+
+void trace_json_member_hex(struct trace_text *text, const char *key, const void *data, size_t bytes)
+{
+    trace_json_key(text, key);
+    trace_json_hex(text, data, bytes);
+}

@@ -61,6 +61,17 @@ void trace_json_bool(struct trace_text *text, bool value);
 void trace_json_null(struct trace_text *text);
 void trace_json_hex(struct trace_text *text, const void *data, size_t bytes);
 
+/* A member of an object: key and value. NULL is the empty text. */
+void trace_json_member_open(struct trace_text *text, const char *key, char bracket);
+void trace_json_member_text(struct trace_text *text, const char *key, const char *string);
+void trace_json_member_u64(struct trace_text *text, const char *key, uint64_t value);
+void trace_json_member_i64(struct trace_text *text, const char *key, int64_t value);
+void trace_json_member_double(struct trace_text *text, const char *key, double value);
+void trace_json_member_bool(struct trace_text *text, const char *key, bool value);
+void trace_json_member_null(struct trace_text *text, const char *key);
+void trace_json_member_hex(struct trace_text *text, const char *key, const void *data,
+                           size_t bytes);
+
 /* Length of the valid UTF-8 character at `data`, 0: none. */
 size_t trace_utf8_length(const char *data, size_t bytes);
 

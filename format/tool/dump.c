@@ -122,12 +122,9 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
     if (dump->out.as_json) {
         text->needs_comma = false;
         trace_json_open(text, '{');
-        trace_json_key(text, "segment");
-        trace_json_text(text, layout->name);
-        trace_json_key(text, "command_buffer");
-        trace_json_u64(text, seal->command_buffer);
-        trace_json_key(text, "number");
-        trace_json_u64(text, number);
+        trace_json_member_text(text, "segment", layout->name);
+        trace_json_member_u64(text, "command_buffer", seal->command_buffer);
+        trace_json_member_u64(text, "number", number);
         tool_print_record(&dump->out, layout, (const uint8_t *)segment);
         put(text, "}\n");
     } else {

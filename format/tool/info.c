@@ -239,82 +239,61 @@ static void print_text(struct trace_text *text, const char *path, const struct t
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void member_text(struct trace_text *text, const char *key, const char *value)
-{
-    trace_json_key(text, key);
-    trace_json_text(text, value);
-}
-
-static void member_u64(struct trace_text *text, const char *key, uint64_t value)
-{
-    trace_json_key(text, key);
-    trace_json_u64(text, value);
-}
-
 static void json_header(struct trace_text *text, const struct trace_header *header)
 {
-    trace_json_key(text, "format_version");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "format_version", '[');
     trace_json_u64(text, header->version_major);
     trace_json_u64(text, header->version_minor);
     trace_json_close(text, ']');
-    member_text(text, "writer", header->writer);
-    member_text(text, "program", header->program);
-    trace_json_key(text, "arguments");
-    trace_json_open(text, '[');
+    trace_json_member_text(text, "writer", header->writer);
+    trace_json_member_text(text, "program", header->program);
+    trace_json_member_open(text, "arguments", '[');
     for (size_t i = 0; i < header->argument_count; i++)
         trace_json_text(text, header->arguments[i]);
     trace_json_close(text, ']');
-    member_u64(text, "process_id", header->process_id);
-    member_text(text, "host", header->host);
-    member_text(text, "system", header->system);
-    member_text(text, "mode", header->mode);
-    member_text(text, "stacks", header->stacks);
-    member_text(text, "contents", header->contents);
-    member_text(text, "outputs", header->outputs);
-    member_text(text, "files", header->files);
-    member_text(text, "window", header->window);
-    member_u64(text, "budget_bytes", header->budget_bytes);
-    member_u64(text, "last_ns", header->last_ns);
-    trace_json_key(text, "start_ns");
-    trace_json_i64(text, header->start_ns);
-    trace_json_key(text, "start_wall_ns");
-    trace_json_i64(text, header->start_wall_ns);
-    trace_json_key(text, "late_start");
-    trace_json_bool(text, header->late_start);
-    trace_json_key(text, "edits");
-    trace_json_open(text, '[');
+    trace_json_member_u64(text, "process_id", header->process_id);
+    trace_json_member_text(text, "host", header->host);
+    trace_json_member_text(text, "system", header->system);
+    trace_json_member_text(text, "mode", header->mode);
+    trace_json_member_text(text, "stacks", header->stacks);
+    trace_json_member_text(text, "contents", header->contents);
+    trace_json_member_text(text, "outputs", header->outputs);
+    trace_json_member_text(text, "files", header->files);
+    trace_json_member_text(text, "window", header->window);
+    trace_json_member_u64(text, "budget_bytes", header->budget_bytes);
+    trace_json_member_u64(text, "last_ns", header->last_ns);
+    trace_json_member_i64(text, "start_ns", header->start_ns);
+    trace_json_member_i64(text, "start_wall_ns", header->start_wall_ns);
+    trace_json_member_bool(text, "late_start", header->late_start);
+    trace_json_member_open(text, "edits", '[');
     for (size_t i = 0; i < header->edit_count; i++)
         trace_json_text(text, header->edits[i]);
     trace_json_close(text, ']');
-    member_text(text, "view_only", header->view_only);
-    member_text(text, "base", header->base);
+    trace_json_member_text(text, "view_only", header->view_only);
+    trace_json_member_text(text, "base", header->base);
 }
 
 static void json_device(struct trace_text *text, const struct trace_device *device)
 {
-    trace_json_key(text, "device");
-    trace_json_open(text, '{');
-    member_text(text, "uri", device->uri);
-    member_text(text, "driver", device->driver);
-    member_text(text, "name", device->name);
-    member_u64(text, "queue_count", device->queue_count);
-    member_u64(text, "worker_count", device->worker_count);
-    member_u64(text, "simd_width", device->simd_width);
-    member_u64(text, "max_group_threads", device->max_group_threads);
-    trace_json_key(text, "max_group_size");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "device", '{');
+    trace_json_member_text(text, "uri", device->uri);
+    trace_json_member_text(text, "driver", device->driver);
+    trace_json_member_text(text, "name", device->name);
+    trace_json_member_u64(text, "queue_count", device->queue_count);
+    trace_json_member_u64(text, "worker_count", device->worker_count);
+    trace_json_member_u64(text, "simd_width", device->simd_width);
+    trace_json_member_u64(text, "max_group_threads", device->max_group_threads);
+    trace_json_member_open(text, "max_group_size", '[');
     for (int i = 0; i < 3; i++)
         trace_json_u64(text, device->max_group_size[i]);
     trace_json_close(text, ']');
-    member_u64(text, "max_group_memory_bytes", device->max_group_memory_bytes);
-    member_u64(text, "max_buffer_bytes", device->max_buffer_bytes);
+    trace_json_member_u64(text, "max_group_memory_bytes", device->max_group_memory_bytes);
+    trace_json_member_u64(text, "max_buffer_bytes", device->max_buffer_bytes);
     if (device->max_constant_bytes)
-        member_u64(text, "max_constant_bytes", device->max_constant_bytes);
-    member_text(text, "architecture", device->architecture);
-    member_text(text, "features", device->features);
-    trace_json_key(text, "formats");
-    trace_json_open(text, '[');
+        trace_json_member_u64(text, "max_constant_bytes", device->max_constant_bytes);
+    trace_json_member_text(text, "architecture", device->architecture);
+    trace_json_member_text(text, "features", device->features);
+    trace_json_member_open(text, "formats", '[');
     for (uint32_t i = 0; i < device->format_count; i++)
         trace_json_u64(text, device->formats[i]);
     trace_json_close(text, ']');
@@ -323,20 +302,19 @@ static void json_device(struct trace_text *text, const struct trace_device *devi
 
 static void json_captures(struct trace_text *text, const struct trace_header *header)
 {
-    trace_json_key(text, "captures");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "captures", '[');
     for (size_t i = 0; i < header->capture_count; i++) {
         const struct trace_capture *capture = &header->captures[i];
         trace_json_open(text, '{');
-        member_text(text, "program", capture->program);
-        member_u64(text, "process_id", capture->process_id);
-        member_text(text, "host", capture->host);
+        trace_json_member_text(text, "program", capture->program);
+        trace_json_member_u64(text, "process_id", capture->process_id);
+        trace_json_member_text(text, "host", capture->host);
         json_device(text, &capture->device);
-        member_u64(text, "queue_base", capture->queue_base);
-        member_u64(text, "thread_base", capture->thread_base);
-        member_u64(text, "object_base", capture->object_base);
-        member_u64(text, "submission_base", capture->submission_base);
-        member_u64(text, "group_base", capture->group_base);
+        trace_json_member_u64(text, "queue_base", capture->queue_base);
+        trace_json_member_u64(text, "thread_base", capture->thread_base);
+        trace_json_member_u64(text, "object_base", capture->object_base);
+        trace_json_member_u64(text, "submission_base", capture->submission_base);
+        trace_json_member_u64(text, "group_base", capture->group_base);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');
@@ -344,15 +322,14 @@ static void json_captures(struct trace_text *text, const struct trace_header *he
 
 static void json_threads(struct trace_text *text, const struct trace_reader *reader)
 {
-    trace_json_key(text, "threads");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "threads", '[');
     for (size_t i = 0; i < trace_reader_thread_count(reader); i++) {
         const struct trace_thread *thread = trace_reader_thread(reader, i);
         const char *name = trace_reader_string(reader, thread->name);
         trace_json_open(text, '{');
-        member_u64(text, "thread", thread->id);
-        member_u64(text, "system_id", thread->system_id);
-        member_text(text, "name", name ? name : "");
+        trace_json_member_u64(text, "thread", thread->id);
+        trace_json_member_u64(text, "system_id", thread->system_id);
+        trace_json_member_text(text, "name", name);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');
@@ -360,28 +337,25 @@ static void json_threads(struct trace_text *text, const struct trace_reader *rea
 
 static void json_counts(struct trace_text *text, const struct trace_counts *counts)
 {
-    trace_json_key(text, "counts");
-    trace_json_open(text, '{');
-    member_u64(text, "file_bytes", counts->file_bytes);
-    member_u64(text, "frames", counts->frames);
-    member_u64(text, "events", counts->events);
-    member_u64(text, "segments", counts->segments);
-    member_u64(text, "submissions", counts->submissions);
-    member_u64(text, "dispatches", counts->dispatches);
-    member_u64(text, "barriers", counts->barriers);
-    member_u64(text, "contents", counts->contents);
-    member_u64(text, "content_bytes", counts->content_bytes);
-    member_u64(text, "stored_content_bytes", counts->stored_content_bytes);
-    member_u64(text, "referred_contents", counts->referred_contents);
-    member_u64(text, "referred_bytes", counts->referred_bytes);
-    member_u64(text, "host_writes", counts->host_writes);
-    member_u64(text, "host_write_bytes", counts->host_write_bytes);
-    member_u64(text, "host_reads", counts->host_reads);
-    member_u64(text, "host_read_bytes", counts->host_read_bytes);
-    trace_json_key(text, "first_ns");
-    trace_json_i64(text, counts->first_ns);
-    trace_json_key(text, "last_ns");
-    trace_json_i64(text, counts->last_ns);
+    trace_json_member_open(text, "counts", '{');
+    trace_json_member_u64(text, "file_bytes", counts->file_bytes);
+    trace_json_member_u64(text, "frames", counts->frames);
+    trace_json_member_u64(text, "events", counts->events);
+    trace_json_member_u64(text, "segments", counts->segments);
+    trace_json_member_u64(text, "submissions", counts->submissions);
+    trace_json_member_u64(text, "dispatches", counts->dispatches);
+    trace_json_member_u64(text, "barriers", counts->barriers);
+    trace_json_member_u64(text, "contents", counts->contents);
+    trace_json_member_u64(text, "content_bytes", counts->content_bytes);
+    trace_json_member_u64(text, "stored_content_bytes", counts->stored_content_bytes);
+    trace_json_member_u64(text, "referred_contents", counts->referred_contents);
+    trace_json_member_u64(text, "referred_bytes", counts->referred_bytes);
+    trace_json_member_u64(text, "host_writes", counts->host_writes);
+    trace_json_member_u64(text, "host_write_bytes", counts->host_write_bytes);
+    trace_json_member_u64(text, "host_reads", counts->host_reads);
+    trace_json_member_u64(text, "host_read_bytes", counts->host_read_bytes);
+    trace_json_member_i64(text, "first_ns", counts->first_ns);
+    trace_json_member_i64(text, "last_ns", counts->last_ns);
     trace_json_close(text, '}');
 }
 
@@ -394,33 +368,32 @@ static void json_health(struct trace_text *text, const struct trace_health *heal
         return;
     }
     trace_json_open(text, '{');
-    member_text(text, "status", hal_status_name((enum hal_status)health->status));
-    member_text(text, "message", health->message);
-    member_u64(text, "lost_records", health->lost_records);
-    member_u64(text, "ring_stalls", health->ring_stalls);
-    member_u64(text, "ring_stall_ns", health->ring_stall_ns);
-    member_u64(text, "digest_only", health->digest_only);
-    member_u64(text, "overhead_ns", health->overhead_ns);
-    trace_json_key(text, "recovered");
-    trace_json_bool(text, health->recovered);
-    member_text(text, "clock", health->clock ? health->clock : "");
-    member_u64(text, "clock_error_ns", health->clock_error_ns);
-    member_u64(text, "over_budget_bytes", health->over_budget_bytes);
-    member_u64(text, "unsupported_calls", health->unsupported_calls);
+    trace_json_member_text(text, "status", hal_status_name((enum hal_status)health->status));
+    trace_json_member_text(text, "message", health->message);
+    trace_json_member_u64(text, "lost_records", health->lost_records);
+    trace_json_member_u64(text, "ring_stalls", health->ring_stalls);
+    trace_json_member_u64(text, "ring_stall_ns", health->ring_stall_ns);
+    trace_json_member_u64(text, "digest_only", health->digest_only);
+    trace_json_member_u64(text, "overhead_ns", health->overhead_ns);
+    trace_json_member_bool(text, "recovered", health->recovered);
+    trace_json_member_text(text, "clock", health->clock);
+    trace_json_member_u64(text, "clock_error_ns", health->clock_error_ns);
+    trace_json_member_u64(text, "over_budget_bytes", health->over_budget_bytes);
+    trace_json_member_u64(text, "unsupported_calls", health->unsupported_calls);
     trace_json_close(text, '}');
 }
 
 static void print_json(struct trace_text *text, const char *path, const struct trace_reader *reader)
 {
     trace_json_open(text, '{');
-    member_text(text, "file", path);
+    trace_json_member_text(text, "file", path);
     json_header(text, trace_reader_header(reader));
     json_device(text, &trace_reader_header(reader)->device);
     if (trace_reader_header(reader)->capture_count)
         json_captures(text, trace_reader_header(reader));
     json_threads(text, reader);
     json_counts(text, trace_reader_counts(reader));
-    member_text(text, "truncated", trace_reader_truncated(reader));
+    trace_json_member_text(text, "truncated", trace_reader_truncated(reader));
     json_health(text, trace_reader_health(reader));
     trace_json_close(text, '}');
     trace_text_append(text, "\n", 1);

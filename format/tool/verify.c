@@ -92,10 +92,8 @@ static void verify_contents(struct verify *v)
 static void print_json(struct trace_text *text, const char *path, const struct verify *v, bool good)
 {
     trace_json_open(text, '{');
-    trace_json_key(text, "file");
-    trace_json_text(text, path);
-    trace_json_key(text, "good");
-    trace_json_bool(text, good);
+    trace_json_member_text(text, "file", path);
+    trace_json_member_bool(text, "good", good);
     static const char *const keys[] = {"chunks",           "events",         "contents",
                                        "content_bytes",    "damaged_chunks", "damaged_contents",
                                        "missing_contents", "missing_bytes"};
@@ -103,11 +101,9 @@ static void print_json(struct trace_text *text, const char *path, const struct v
                                v->content_bytes,    v->damaged_chunks, v->damaged_contents,
                                v->missing.contents, v->missing.bytes};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        trace_json_key(text, keys[i]);
-        trace_json_u64(text, values[i]);
+        trace_json_member_u64(text, keys[i], values[i]);
     }
-    trace_json_key(text, "truncated");
-    trace_json_text(text, trace_reader_truncated(v->reader));
+    trace_json_member_text(text, "truncated", trace_reader_truncated(v->reader));
     trace_json_close(text, '}');
     trace_text_append(text, "\n", 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what a search has found. */
+#include "format/base/json.h"
 #include "hal/base/text.h"
-#include "replay/cli/fields.h"
 #include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
@@ -168,19 +168,19 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
                        bool output)
 {
     trace_json_open(text, '{');
-    replay_field_text(text, "buffer", range->buffer);
-    replay_field_u64(text, "offset", range->offset);
-    replay_field_u64(text, "bytes", range->bytes);
-    replay_field_u64(text, "sample_offset", range->sample_offset);
-    replay_field_hex(text, output ? "expected" : "sample", range->expected,
-                     range->by_digest ? 0 : range->sample_bytes);
+    trace_json_member_text(text, "buffer", range->buffer);
+    trace_json_member_u64(text, "offset", range->offset);
+    trace_json_member_u64(text, "bytes", range->bytes);
+    trace_json_member_u64(text, "sample_offset", range->sample_offset);
+    trace_json_member_hex(text, output ? "expected" : "sample", range->expected,
+                          range->by_digest ? 0 : range->sample_bytes);
     if (output) {
-        replay_field_hex(text, "actual", range->actual, range->sample_bytes);
-        replay_field_text(text, "type", replay_type_name(range->errors.type));
-        replay_field_bool(text, "guessed", range->errors.guessed);
-        replay_field_u64(text, "wrong", range->errors.wrong);
-        replay_field_bool(text, "by_digest", range->by_digest);
-        replay_field_double(text, "largest_absolute", range->errors.worst_absolute);
+        trace_json_member_hex(text, "actual", range->actual, range->sample_bytes);
+        trace_json_member_text(text, "type", replay_type_name(range->errors.type));
+        trace_json_member_bool(text, "guessed", range->errors.guessed);
+        trace_json_member_u64(text, "wrong", range->errors.wrong);
+        trace_json_member_bool(text, "by_digest", range->by_digest);
+        trace_json_member_double(text, "largest_absolute", range->errors.worst_absolute);
     }
     trace_json_close(text, '}');
 }
@@ -188,12 +188,12 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
 static void json_race(struct trace_text *text, const struct replay_finding_race *race)
 {
     trace_json_open(text, '{');
-    replay_field_text(text, "before", race->before);
-    replay_field_text(text, "after", race->after);
-    replay_field_text(text, "buffer", race->buffer);
-    replay_field_u64(text, "offset", race->offset);
-    replay_field_u64(text, "bytes", race->bytes);
-    replay_field_bool(text, "declared", race->declared);
+    trace_json_member_text(text, "before", race->before);
+    trace_json_member_text(text, "after", race->after);
+    trace_json_member_text(text, "buffer", race->buffer);
+    trace_json_member_u64(text, "offset", race->offset);
+    trace_json_member_u64(text, "bytes", race->bytes);
+    trace_json_member_bool(text, "declared", race->declared);
     trace_json_close(text, '}');
 }
 
@@ -201,45 +201,47 @@ static void json_found(struct trace_text *text, const struct replay_finding *fin
 {
     char where[HAL_LOCATOR_BYTES];
     const bool is_place = finding->what[0] && !finding->read_back;
-    replay_field_bool(text, "narrowed", finding->narrowed);
-    replay_field_u64(text, "writers", finding->writers);
-    replay_field_u64(text, "ancestors", finding->ancestors);
-    replay_field_text(text, "first_ancestor",
-                      finding->ancestors ? hal_locator_print(&finding->first_ancestor, where) : "");
-    replay_field_text(text, "locator", is_place ? hal_locator_print(&finding->where, where) : "");
-    replay_field_text(text, "what", finding->what);
-    replay_field_text(text, "label", finding->label);
-    replay_field_open(text, "stack", '[');
+    trace_json_member_bool(text, "narrowed", finding->narrowed);
+    trace_json_member_u64(text, "writers", finding->writers);
+    trace_json_member_u64(text, "ancestors", finding->ancestors);
+    trace_json_member_text(text, "first_ancestor",
+                           finding->ancestors ? hal_locator_print(&finding->first_ancestor, where)
+                                              : "");
+    trace_json_member_text(text, "locator",
+                           is_place ? hal_locator_print(&finding->where, where) : "");
+    trace_json_member_text(text, "what", finding->what);
+    trace_json_member_text(text, "label", finding->label);
+    trace_json_member_open(text, "stack", '[');
     for (size_t i = 0; i < finding->frame_count; i++)
         trace_json_text(text, finding->frames[i]);
     trace_json_close(text, ']');
-    replay_field_open(text, "inputs", '[');
+    trace_json_member_open(text, "inputs", '[');
     for (size_t i = 0; i < finding->input_count; i++)
         json_range(text, &finding->inputs[i], false);
     trace_json_close(text, ']');
-    replay_field_open(text, "outputs", '[');
+    trace_json_member_open(text, "outputs", '[');
     for (size_t i = 0; i < finding->output_count; i++)
         json_range(text, &finding->outputs[i], true);
     trace_json_close(text, ']');
-    replay_field_u64(text, "race_count", finding->race_count);
-    replay_field_open(text, "races", '[');
+    trace_json_member_u64(text, "race_count", finding->race_count);
+    trace_json_member_open(text, "races", '[');
     for (size_t i = 0; i < finding->race_count && i < REPLAY_FINDING_RACES; i++)
         json_race(text, &finding->races[i]);
     trace_json_close(text, ']');
-    replay_field_bool(text, "wrote_minimal", finding->wrote_minimal);
+    trace_json_member_bool(text, "wrote_minimal", finding->wrote_minimal);
 }
 
 void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
                                const char *against)
 {
-    replay_field_open(text, "bisect", '{');
-    replay_field_text(text, "against", against);
-    replay_field_bool(text, "found", finding->found);
-    replay_field_u64(text, "steps", finding->steps);
-    replay_field_u64(text, "compared_bytes", finding->compared_bytes);
-    replay_field_u64(text, "written_ranges", finding->written_ranges);
-    replay_field_u64(text, "written_unknown", finding->written_unknown);
-    replay_field_u64(text, "written_unjudged", finding->written_unjudged);
+    trace_json_member_open(text, "bisect", '{');
+    trace_json_member_text(text, "against", against);
+    trace_json_member_bool(text, "found", finding->found);
+    trace_json_member_u64(text, "steps", finding->steps);
+    trace_json_member_u64(text, "compared_bytes", finding->compared_bytes);
+    trace_json_member_u64(text, "written_ranges", finding->written_ranges);
+    trace_json_member_u64(text, "written_unknown", finding->written_unknown);
+    trace_json_member_u64(text, "written_unjudged", finding->written_unjudged);
     if (finding->found)
         json_found(text, finding);
     trace_json_close(text, '}');

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was looked at. */
+#include "format/base/json.h"
 #include "hal/base/text.h"
-#include "replay/cli/fields.h"
 #include "replay/cli/options.h"
+#include "replay/cli/report.h"
 #include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
@@ -42,11 +43,11 @@ static void json_dump(struct trace_text *text, const struct replay_dump *dump, u
 {
     char where[HAL_LOCATOR_BYTES];
     trace_json_open(text, '{');
-    replay_field_text(text, "buffer", dump->buffer);
-    replay_field_text(text, "locator", hal_locator_print(&dump->where, where));
-    replay_field_text(text, "file", dump->path);
-    replay_field_u64(text, "bytes", bytes);
-    replay_field_text(text, "type", replay_type_name(type));
+    trace_json_member_text(text, "buffer", dump->buffer);
+    trace_json_member_text(text, "locator", hal_locator_print(&dump->where, where));
+    trace_json_member_text(text, "file", dump->path);
+    trace_json_member_u64(text, "bytes", bytes);
+    trace_json_member_text(text, "type", replay_type_name(type));
     trace_json_close(text, '}');
 }
 
@@ -55,19 +56,19 @@ void replay_print_look_json(struct trace_text *text, const struct replay_program
 {
     const struct replay_look *look = &program->look;
     char where[HAL_LOCATOR_BYTES];
-    replay_field_open(text, "look", '{');
-    replay_field_text(text, "stopped_at",
-                      look->has_stop ? hal_locator_print(&look->stop, where) : "");
-    replay_field_u64(text, "steps", result->steps);
-    replay_field_open(text, "dumps", '[');
+    trace_json_member_open(text, "look", '{');
+    trace_json_member_text(text, "stopped_at",
+                           look->has_stop ? hal_locator_print(&look->stop, where) : "");
+    trace_json_member_u64(text, "steps", result->steps);
+    trace_json_member_open(text, "dumps", '[');
     for (size_t i = 0; i < look->dump_count; i++)
         json_dump(text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
     trace_json_close(text, ']');
     if (look->has_loop) {
-        replay_field_text(text, "loop", hal_locator_print(&look->loop, where));
-        replay_field_u64(text, "loop_runs", result->loop_runs);
-        replay_field_times(text, "loop_ns", &result->loop);
-        replay_field_times(text, "empty_ns", &result->empty);
+        trace_json_member_text(text, "loop", hal_locator_print(&look->loop, where));
+        trace_json_member_u64(text, "loop_runs", result->loop_runs);
+        replay_json_times(text, "loop_ns", &result->loop);
+        replay_json_times(text, "empty_ns", &result->empty);
     }
     trace_json_close(text, '}');
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was measured. */
+#include "format/base/json.h"
 #include "hal/base/text.h"
-#include "replay/cli/fields.h"
+#include "replay/cli/report.h"
 #include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
@@ -56,20 +57,20 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
 void replay_print_benchmark_json(struct trace_text *text,
                                  const struct replay_benchmark_result *result)
 {
-    replay_field_open(text, "benchmark", '{');
-    replay_field_u64(text, "runs", result->runs);
-    replay_field_u64(text, "warm_up", result->warm_up);
-    replay_field_u64(text, "different_runs", result->different_runs);
-    replay_field_bool(text, "tight", result->tight);
-    replay_field_times(text, "total_ns", &result->times);
-    replay_field_double(text, "median_low_ns", result->interval.low);
-    replay_field_double(text, "median_high_ns", result->interval.high);
-    replay_field_open(text, "scopes", '[');
+    trace_json_member_open(text, "benchmark", '{');
+    trace_json_member_u64(text, "runs", result->runs);
+    trace_json_member_u64(text, "warm_up", result->warm_up);
+    trace_json_member_u64(text, "different_runs", result->different_runs);
+    trace_json_member_bool(text, "tight", result->tight);
+    replay_json_times(text, "total_ns", &result->times);
+    trace_json_member_double(text, "median_low_ns", result->interval.low);
+    trace_json_member_double(text, "median_high_ns", result->interval.high);
+    trace_json_member_open(text, "scopes", '[');
     for (size_t i = 0; i < result->scope_count; i++) {
         trace_json_open(text, '{');
-        replay_field_text(text, "name", result->scopes[i].name);
-        replay_field_u64(text, "count", result->scopes[i].count);
-        replay_field_times(text, "ns", &result->scopes[i].times);
+        trace_json_member_text(text, "name", result->scopes[i].name);
+        trace_json_member_u64(text, "count", result->scopes[i].count);
+        replay_json_times(text, "ns", &result->scopes[i].times);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');
@@ -78,22 +79,22 @@ void replay_print_benchmark_json(struct trace_text *text,
 
 void replay_print_isolate_json(struct trace_text *text, const struct replay_isolate_result *result)
 {
-    replay_field_open(text, "isolate", '{');
-    replay_field_u64(text, "runs", result->runs);
-    replay_field_u64(text, "commands", result->commands);
-    replay_field_u64(text, "submissions", result->submissions);
-    replay_field_i64(text, "empty_ns", result->empty_ns);
-    replay_field_i64(text, "isolated_ns", result->isolated_ns);
-    replay_field_i64(text, "in_context_ns", result->in_context_ns);
-    replay_field_open(text, "kernels", '[');
+    trace_json_member_open(text, "isolate", '{');
+    trace_json_member_u64(text, "runs", result->runs);
+    trace_json_member_u64(text, "commands", result->commands);
+    trace_json_member_u64(text, "submissions", result->submissions);
+    trace_json_member_i64(text, "empty_ns", result->empty_ns);
+    trace_json_member_i64(text, "isolated_ns", result->isolated_ns);
+    trace_json_member_i64(text, "in_context_ns", result->in_context_ns);
+    trace_json_member_open(text, "kernels", '[');
     for (size_t i = 0; i < result->kernel_count; i++) {
         const struct replay_kernel_times *kernel = &result->kernels[i];
         trace_json_open(text, '{');
-        replay_field_text(text, "name", kernel->name);
-        replay_field_u64(text, "count", kernel->count);
-        replay_field_times(text, "one_ns", &kernel->one);
-        replay_field_i64(text, "isolated_ns", kernel->isolated_ns);
-        replay_field_i64(text, "in_context_ns", kernel->in_context_ns);
+        trace_json_member_text(text, "name", kernel->name);
+        trace_json_member_u64(text, "count", kernel->count);
+        replay_json_times(text, "one_ns", &kernel->one);
+        trace_json_member_i64(text, "isolated_ns", kernel->isolated_ns);
+        trace_json_member_i64(text, "in_context_ns", kernel->in_context_ns);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');

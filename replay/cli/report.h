@@ -3,6 +3,7 @@
 #ifndef REPLAY_REPORT_H
 #define REPLAY_REPORT_H
 
+#include "format/base/json.h"
 #include "replay/search/bisect.h"
 #include "replay/search/trial.h"
 #include "replay/variant/whatif.h"
@@ -48,6 +49,7 @@ bool replay_only_slower(const struct replay_summary *summary);
  * Without control characters, whatever is in the summary. False: memory is out. */
 bool replay_print_target(FILE *file, const struct replay_summary *summary);
 bool replay_print_text(FILE *file, const struct replay_summary *summary);
+void replay_json_times(struct trace_text *text, const char *key, const struct replay_times *times);
 /* False: it could not be written. */
 bool replay_print_json(FILE *file, const struct replay_summary *summary);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/cli/selftest.h"
 
+#include "format/base/json.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "replay/cli/fields.h"
 #include "replay/cli/report.h"
 #include "replay/player/player.h"
 #include "replay/variant/whatif.h"
@@ -378,13 +378,13 @@ void replay_print_selftest_json(FILE *file, const struct replay_selftest *selfte
 {
     struct trace_text text = {0};
     trace_json_open(&text, '{');
-    replay_field_bool(&text, "passed", selftest->passed);
-    replay_field_open(&text, "selftest", '[');
+    trace_json_member_bool(&text, "passed", selftest->passed);
+    trace_json_member_open(&text, "selftest", '[');
     for (size_t i = 0; i < selftest->count; i++) {
         trace_json_open(&text, '{');
-        replay_field_text(&text, "name", selftest->checks[i].name);
-        replay_field_text(&text, "outcome", outcome(&selftest->checks[i]));
-        replay_field_text(&text, "detail", selftest->checks[i].detail);
+        trace_json_member_text(&text, "name", selftest->checks[i].name);
+        trace_json_member_text(&text, "outcome", outcome(&selftest->checks[i]));
+        trace_json_member_text(&text, "detail", selftest->checks[i].detail);
         trace_json_close(&text, '}');
     }
     trace_json_close(&text, ']');

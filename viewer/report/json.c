@@ -10,12 +10,6 @@
 
 #include <math.h>
 
-static void add_u64(struct trace_text *t, const char *key, uint64_t value)
-{
-    trace_json_key(t, key);
-    trace_json_u64(t, value);
-}
-
 static void add_ns(struct trace_text *t, const char *key, int64_t ns)
 {
     trace_json_key(t, key);
@@ -33,21 +27,14 @@ static void add_typical(struct trace_text *t, const struct trace_typical *typica
     add_ns(t, "high_ns", any ? typical->high_ns : VIEW_NO_TIME);
     add_ns(t, "min_ns", any ? typical->min_ns : VIEW_NO_TIME);
     add_ns(t, "max_ns", any ? typical->max_ns : VIEW_NO_TIME);
-    add_u64(t, "warm_up", typical->warm_up);
-}
-
-static void add_text(struct trace_text *t, const char *key, const char *text)
-{
-    trace_json_key(t, key);
-    trace_json_text(t, text);
+    trace_json_member_u64(t, "warm_up", typical->warm_up);
 }
 
 static void add_tally(struct trace_text *t, const char *key, const struct view_tally *tally)
 {
-    trace_json_key(t, key);
-    trace_json_open(t, '{');
-    add_u64(t, "count", tally->count);
-    add_u64(t, "bytes", tally->bytes);
+    trace_json_member_open(t, key, '{');
+    trace_json_member_u64(t, "count", tally->count);
+    trace_json_member_u64(t, "bytes", tally->bytes);
     add_ns(t, "ns", tally->ns);
     trace_json_close(t, '}');
 }
@@ -55,32 +42,28 @@ static void add_tally(struct trace_text *t, const char *key, const struct view_t
 static void add_health(struct trace_text *t, const struct view_model *m)
 {
     char health[512];
-    trace_json_key(t, "health");
-    trace_json_open(t, '{');
-    trace_json_key(t, "ok");
-    trace_json_bool(t, view_health(m, health, sizeof health));
-    add_text(t, "text", health);
-    add_text(t, "truncated", m->truncated);
-    add_u64(t, "implausible_events", m->summary.implausible);
-    add_u64(t, "lost_records", m->health ? m->health->lost_records : 0);
-    add_u64(t, "overhead_ns", m->health ? m->health->overhead_ns : 0);
+    trace_json_member_open(t, "health", '{');
+    trace_json_member_bool(t, "ok", view_health(m, health, sizeof health));
+    trace_json_member_text(t, "text", health);
+    trace_json_member_text(t, "truncated", m->truncated);
+    trace_json_member_u64(t, "implausible_events", m->summary.implausible);
+    trace_json_member_u64(t, "lost_records", m->health ? m->health->lost_records : 0);
+    trace_json_member_u64(t, "overhead_ns", m->health ? m->health->overhead_ns : 0);
     trace_json_close(t, '}');
 }
 
 static void add_device(struct trace_text *t, const struct view_model *m)
 {
     const struct view_summary *s = &m->summary;
-    trace_json_key(t, "device");
-    trace_json_open(t, '{');
-    add_text(t, "uri", m->header->device.uri);
-    add_text(t, "name", m->header->device.name);
+    trace_json_member_open(t, "device", '{');
+    trace_json_member_text(t, "uri", m->header->device.uri);
+    trace_json_member_text(t, "name", m->header->device.name);
     add_ns(t, "first_work_ns", s->device_begin_ns);
     add_ns(t, "last_work_ns", s->device_end_ns);
     add_ns(t, "busy_ns", s->device_busy_ns);
     add_ns(t, "computing_ns", s->computing_ns);
     trace_json_close(t, '}');
-    trace_json_key(t, "idle");
-    trace_json_open(t, '{');
+    trace_json_member_open(t, "idle", '{');
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
         add_tally(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, &s->gaps[c]);
     trace_json_close(t, '}');
@@ -98,20 +81,19 @@ static void add_rank(struct trace_text *t, const char *key, uint32_t first, uint
 
 static void add_devices(struct trace_text *t, const struct view_model *m)
 {
-    trace_json_key(t, "devices");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "devices", '[');
     for (size_t i = 0; i < m->devices_count; i++) {
         const struct view_device *d = &m->devices[i];
         trace_json_open(t, '{');
-        add_text(t, "uri", d->about->uri);
-        add_text(t, "program", d->program);
-        add_u64(t, "process_id", d->process_id);
-        add_text(t, "host", d->host);
-        add_u64(t, "queue_base", d->queue_base);
+        trace_json_member_text(t, "uri", d->about->uri);
+        trace_json_member_text(t, "program", d->program);
+        trace_json_member_u64(t, "process_id", d->process_id);
+        trace_json_member_text(t, "host", d->host);
+        trace_json_member_u64(t, "queue_base", d->queue_base);
         add_rank(t, "rank", d->first_rank, d->last_rank, d->rank_count);
-        add_u64(t, "ranks", d->rank_count);
+        trace_json_member_u64(t, "ranks", d->rank_count);
         add_ns(t, "busy_ns", d->busy_ns);
-        add_u64(t, "collectives", d->collectives);
+        trace_json_member_u64(t, "collectives", d->collectives);
         add_ns(t, "collective_ns", d->collective_ns);
         add_ns(t, "waiting_ns", d->waiting_ns);
         trace_json_close(t, '}');
@@ -121,17 +103,16 @@ static void add_devices(struct trace_text *t, const struct view_model *m)
 
 static void add_families(struct trace_text *t, const struct view_model *m)
 {
-    trace_json_key(t, "scopes");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "scopes", '[');
     for (size_t i = 0; i < m->families_count; i++) {
         const struct view_family *f = &m->families[i];
         trace_json_open(t, '{');
-        add_text(t, "name", f->name);
-        add_u64(t, "count", f->count);
+        trace_json_member_text(t, "name", f->name);
+        trace_json_member_u64(t, "count", f->count);
         add_ns(t, "total_ns", f->total_ns);
         add_typical(t, &f->time);
-        add_u64(t, "submissions", f->submissions);
-        add_u64(t, "syncs", f->syncs);
+        trace_json_member_u64(t, "submissions", f->submissions);
+        trace_json_member_u64(t, "syncs", f->syncs);
         add_ns(t, "sync_ns", f->sync_ns);
         add_ns(t, "device_ns", f->device_ns);
         trace_json_close(t, '}');
@@ -142,18 +123,18 @@ static void add_families(struct trace_text *t, const struct view_model *m)
 static enum hal_status add_summary(struct trace_text *t, const struct view_model *m)
 {
     const struct view_summary *s = &m->summary;
-    add_text(t, "program", m->header->program);
-    add_text(t, "mode", m->header->mode);
+    trace_json_member_text(t, "program", m->header->program);
+    trace_json_member_text(t, "mode", m->header->mode);
     add_ns(t, "first_ns", m->first_ns);
     add_ns(t, "last_ns", m->last_ns);
     add_health(t, m);
     add_device(t, m);
     add_devices(t, m);
-    add_u64(t, "submissions", s->submissions);
-    add_u64(t, "failed_submissions", s->failed_submissions);
-    add_u64(t, "unfinished_submissions", s->unfinished_submissions);
-    add_u64(t, "failed_calls", s->failed_calls);
-    add_u64(t, "dispatches", s->dispatches);
+    trace_json_member_u64(t, "submissions", s->submissions);
+    trace_json_member_u64(t, "failed_submissions", s->failed_submissions);
+    trace_json_member_u64(t, "unfinished_submissions", s->unfinished_submissions);
+    trace_json_member_u64(t, "failed_calls", s->failed_calls);
+    trace_json_member_u64(t, "dispatches", s->dispatches);
     add_tally(t, "syncs", &s->syncs);
     add_tally(t, "polls", &s->polls);
     add_tally(t, "uploads", &s->uploads);
@@ -167,13 +148,12 @@ static void add_values(struct trace_text *t, const char *key, const struct view_
                        uint32_t first, uint32_t count)
 {
     char name[128];
-    trace_json_key(t, key);
-    trace_json_open(t, '[');
+    trace_json_member_open(t, key, '[');
     for (uint32_t i = first; i < first + count; i++) {
         view_semaphore_name(m, m->values[i].semaphore, name, sizeof name);
         trace_json_open(t, '{');
-        add_text(t, "semaphore", name);
-        add_u64(t, "value", m->values[i].value);
+        trace_json_member_text(t, "semaphore", name);
+        trace_json_member_u64(t, "value", m->values[i].value);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
@@ -186,23 +166,21 @@ static void add_collective(struct trace_text *t, const struct view_model *m,
     const struct view_other *end = &m->others[c->channel];
     size_t count;
     const uint32_t *met = view_model_meeting(m, c, &count);
-    trace_json_key(t, "collective");
-    trace_json_open(t, '{');
-    add_text(t, "kind", names.kind);
-    add_u64(t, "count", c->count);
-    add_text(t, "type", names.type);
-    add_text(t, "reduction", names.reduction);
-    add_u64(t, "peer", c->peer);
-    add_text(t, "channel", view_model_string(m, end->label));
-    add_u64(t, "group", end->group);
-    add_u64(t, "number", c->number);
-    add_u64(t, "rank", end->rank);
-    add_u64(t, "ranks", end->rank_count);
-    add_u64(t, "send_bytes", c->send_bytes);
-    add_u64(t, "receive_bytes", c->receive_bytes);
+    trace_json_member_open(t, "collective", '{');
+    trace_json_member_text(t, "kind", names.kind);
+    trace_json_member_u64(t, "count", c->count);
+    trace_json_member_text(t, "type", names.type);
+    trace_json_member_text(t, "reduction", names.reduction);
+    trace_json_member_u64(t, "peer", c->peer);
+    trace_json_member_text(t, "channel", view_model_string(m, end->label));
+    trace_json_member_u64(t, "group", end->group);
+    trace_json_member_u64(t, "number", c->number);
+    trace_json_member_u64(t, "rank", end->rank);
+    trace_json_member_u64(t, "ranks", end->rank_count);
+    trace_json_member_u64(t, "send_bytes", c->send_bytes);
+    trace_json_member_u64(t, "receive_bytes", c->receive_bytes);
     add_ns(t, "waiting_ns", view_collective_wait_ns(m, c));
-    trace_json_key(t, "met");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "met", '[');
     for (size_t i = 0; i < count; i++) {
         if (&m->collectives[met[i]] != c)
             trace_json_u64(t, m->collectives[met[i]].submission);
@@ -213,13 +191,12 @@ static void add_collective(struct trace_text *t, const struct view_model *m,
 
 static void add_submissions(struct trace_text *t, const struct view_model *m)
 {
-    trace_json_key(t, "submissions");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "submissions", '[');
     for (size_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
         trace_json_open(t, '{');
-        add_u64(t, "number", s->number);
-        add_u64(t, "queue", s->queue);
+        trace_json_member_u64(t, "number", s->number);
+        trace_json_member_u64(t, "queue", s->queue);
         const struct view_device *d = &m->devices[view_model_device(m, s->queue)];
         add_rank(t, "rank", d->first_rank, d->last_rank, d->rank_count);
         add_ns(t, "submit_ns", view_submit_ns(m, s));
@@ -227,9 +204,9 @@ static void add_submissions(struct trace_text *t, const struct view_model *m)
         add_ns(t, "begin_ns", s->begin_ns);
         add_ns(t, "end_ns", s->end_ns);
         add_ns(t, "busy_ns", s->busy_ns);
-        add_u64(t, "dispatches", s->dispatch_count);
-        add_u64(t, "command_buffers", s->commands_count);
-        add_text(t, "status", hal_status_name((enum hal_status)s->status));
+        trace_json_member_u64(t, "dispatches", s->dispatch_count);
+        trace_json_member_u64(t, "command_buffers", s->commands_count);
+        trace_json_member_text(t, "status", hal_status_name((enum hal_status)s->status));
         const struct view_collective *collective = view_model_collective(m, s);
         if (collective)
             add_collective(t, m, collective);
@@ -253,8 +230,7 @@ static void add_number_of(struct trace_text *t, const char *key, const struct vi
 static void add_gaps(struct trace_text *t, const struct view_model *m)
 {
     char host[256];
-    trace_json_key(t, "gaps");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "gaps", '[');
     for (size_t i = 0; i < m->gaps_count; i++) {
         const struct view_gap *gap = &m->gaps[i];
         int64_t causes_ns[VIEW_GAP_COUNT];
@@ -262,13 +238,13 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
         trace_json_open(t, '{');
         add_ns(t, "begin_ns", gap->begin_ns);
         add_ns(t, "end_ns", gap->end_ns);
-        add_text(t, "cause", view_class_info(gap->cause)->name);
+        trace_json_member_text(t, "cause", view_class_info(gap->cause)->name);
         for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
             add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, causes_ns[c]);
         add_number_of(t, "before", m, gap->before);
         add_number_of(t, "after", m, gap->after);
         view_describe_host(m, gap, host, sizeof host);
-        add_text(t, "meanwhile", host);
+        trace_json_member_text(t, "meanwhile", host);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
@@ -277,25 +253,24 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
 static void add_lanes(struct trace_text *t, const struct view_model *m)
 {
     char text[256];
-    trace_json_key(t, "lanes");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "lanes", '[');
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
         if (view_lane_repeats(m, lane))
             continue;
         view_lane_name(m, lane, text, sizeof text);
         trace_json_open(t, '{');
-        add_text(t, "name", text);
-        trace_json_key(t, "events");
-        trace_json_open(t, '[');
+        trace_json_member_text(t, "name", text);
+        trace_json_member_open(t, "events", '[');
         for (size_t k = 0; k < lane->events.count; k++) {
             const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
             view_span_label(m, lane, event, text, sizeof text);
             trace_json_open(t, '{');
             add_ns(t, "begin_ns", event->begin_ns);
             add_ns(t, "end_ns", event->end_ns);
-            add_text(t, "class", view_class_info((enum view_class)event->class)->name);
-            add_text(t, "label", text);
+            trace_json_member_text(t, "class",
+                                   view_class_info((enum view_class)event->class)->name);
+            trace_json_member_text(t, "label", text);
             trace_json_close(t, '}');
         }
         trace_json_close(t, ']');
@@ -309,23 +284,21 @@ static enum hal_status add_findings(struct trace_text *t, const struct view_mode
     struct view_findings findings;
     char command[1024];
     HAL_TRY(view_findings_find(m, &findings));
-    trace_json_key(t, "findings");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "findings", '[');
     for (size_t i = 0; i < findings.list_count; i++) {
         const struct view_finding *f = &findings.list[i];
         trace_json_open(t, '{');
-        add_text(t, "kind", view_finding_names[f->kind]);
+        trace_json_member_text(t, "kind", view_finding_names[f->kind]);
         add_ns(t, "cost_ns", f->cost_ns);
         add_ns(t, "possible_ns", f->possible_ns);
-        trace_json_key(t, "share");
-        trace_json_double(t, view_finding_share(m, f));
-        add_u64(t, "count", f->count);
-        add_u64(t, "bytes", f->bytes);
+        trace_json_member_double(t, "share", view_finding_share(m, f));
+        trace_json_member_u64(t, "count", f->count);
+        trace_json_member_u64(t, "bytes", f->bytes);
         add_ns(t, "at_ns", f->at_ns);
-        add_text(t, "locator", f->locator);
-        add_text(t, "title", f->title);
-        add_text(t, "evidence", f->evidence);
-        add_text(t, "proof", view_finding_command(m, f, command, sizeof command));
+        trace_json_member_text(t, "locator", f->locator);
+        trace_json_member_text(t, "title", f->title);
+        trace_json_member_text(t, "evidence", f->evidence);
+        trace_json_member_text(t, "proof", view_finding_command(m, f, command, sizeof command));
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
@@ -339,13 +312,13 @@ static void add_kernel(struct trace_text *t, const struct view_work *work,
     char name[256];
     view_work_name(work, time->kernel, name, sizeof name);
     trace_json_open(t, '{');
-    add_text(t, "name", name);
-    add_u64(t, "dispatches", time->dispatches);
-    add_u64(t, "indirect_dispatches", time->indirect);
-    add_u64(t, "workgroups", time->groups);
-    add_u64(t, "submissions", time->submissions);
-    add_u64(t, "alone_submissions", time->alone);
-    add_u64(t, "alone_dispatches", time->alone_dispatches);
+    trace_json_member_text(t, "name", name);
+    trace_json_member_u64(t, "dispatches", time->dispatches);
+    trace_json_member_u64(t, "indirect_dispatches", time->indirect);
+    trace_json_member_u64(t, "workgroups", time->groups);
+    trace_json_member_u64(t, "submissions", time->submissions);
+    trace_json_member_u64(t, "alone_submissions", time->alone);
+    trace_json_member_u64(t, "alone_dispatches", time->alone_dispatches);
     add_ns(t, "alone_ns", time->alone_ns);
     add_ns(t, "mixed_ns", time->mixed_ns);
     add_typical(t, &time->each);
@@ -363,10 +336,9 @@ static enum hal_status add_kernels(struct trace_text *t, const struct view_model
               : hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work.kernels_count);
     if (status == HAL_OK) {
         add_ns(t, "executed_ns", total.executed_ns);
-        add_u64(t, "submissions", total.submissions);
-        add_u64(t, "alone_submissions", total.alone);
-        trace_json_key(t, "kernels");
-        trace_json_open(t, '[');
+        trace_json_member_u64(t, "submissions", total.submissions);
+        trace_json_member_u64(t, "alone_submissions", total.alone);
+        trace_json_member_open(t, "kernels", '[');
         for (size_t i = 0; i < work.kernels_count; i++)
             add_kernel(t, &work, &times[i]);
         trace_json_close(t, ']');
@@ -383,15 +355,13 @@ static void add_iteration(struct trace_text *t, const struct view_model *m,
     add_ns(t, "begin_ns", it->begin_ns);
     add_ns(t, "end_ns", it->end_ns);
     add_number_of(t, "first_submission", m, it->submission);
-    add_u64(t, "submissions", it->submissions);
-    add_u64(t, "dispatches", it->dispatches);
-    add_u64(t, "syncs", it->syncs);
+    trace_json_member_u64(t, "submissions", it->submissions);
+    trace_json_member_u64(t, "dispatches", it->dispatches);
+    trace_json_member_u64(t, "syncs", it->syncs);
     add_ns(t, "sync_ns", it->sync_ns);
     add_ns(t, "device_ns", it->device_ns);
-    trace_json_key(t, "warm_up");
-    trace_json_bool(t, it->warm_up);
-    trace_json_key(t, "outlier");
-    trace_json_bool(t, it->outlier);
+    trace_json_member_bool(t, "warm_up", it->warm_up);
+    trace_json_member_bool(t, "outlier", it->outlier);
     trace_json_close(t, '}');
 }
 
@@ -403,13 +373,11 @@ static enum hal_status add_iterations(struct trace_text *t, const struct view_mo
     const enum hal_status status = view_iterations_find(m, &work, NULL, &its);
     view_work_finish(&work);
     HAL_TRY(status);
-    add_text(t, "name", its.name);
-    trace_json_key(t, "named");
-    trace_json_bool(t, its.named);
-    add_u64(t, "outliers", its.outliers);
+    trace_json_member_text(t, "name", its.name);
+    trace_json_member_bool(t, "named", its.named);
+    trace_json_member_u64(t, "outliers", its.outliers);
     add_typical(t, &its.time);
-    trace_json_key(t, "iterations");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "iterations", '[');
     for (size_t i = 0; i < its.list_count; i++)
         add_iteration(t, m, &its.list[i]);
     trace_json_close(t, ']');
@@ -421,9 +389,9 @@ static void add_buffer(struct trace_text *t, const struct view_model *m, uint32_
 {
     const struct view_buffer *b = &m->buffers[buffer];
     trace_json_open(t, '{');
-    add_u64(t, "id", b->id);
-    add_text(t, "label", view_model_string(m, b->label));
-    add_u64(t, "bytes", b->bytes);
+    trace_json_member_u64(t, "id", b->id);
+    trace_json_member_text(t, "label", view_model_string(m, b->label));
+    trace_json_member_u64(t, "bytes", b->bytes);
     add_ns(t, "create_ns", b->create_ns);
     add_ns(t, "destroy_ns", b->destroy_ns);
     trace_json_close(t, '}');
@@ -433,23 +401,21 @@ static void add_memory(struct trace_text *t, const struct view_model *m)
 {
     const bool any = m->peak_level != VIEW_NO_REF,
                transient = m->transient_peak_level != VIEW_NO_REF;
-    add_u64(t, "peak_bytes", any ? m->levels[m->peak_level].bytes : 0);
+    trace_json_member_u64(t, "peak_bytes", any ? m->levels[m->peak_level].bytes : 0);
     add_ns(t, "peak_ns", any ? m->levels[m->peak_level].time_ns : VIEW_NO_TIME);
-    add_u64(t, "transient_peak_bytes",
-            transient ? m->levels[m->transient_peak_level].transient_bytes : 0);
-    trace_json_key(t, "levels");
-    trace_json_open(t, '[');
+    trace_json_member_u64(t, "transient_peak_bytes",
+                          transient ? m->levels[m->transient_peak_level].transient_bytes : 0);
+    trace_json_member_open(t, "levels", '[');
     for (size_t i = 0; i < m->levels_count; i++) {
         trace_json_open(t, '{');
         add_ns(t, "ns", m->levels[i].time_ns);
-        add_u64(t, "bytes", m->levels[i].bytes);
-        add_u64(t, "transient_bytes", m->levels[i].transient_bytes);
-        add_u64(t, "buffers", m->levels[i].buffers);
+        trace_json_member_u64(t, "bytes", m->levels[i].bytes);
+        trace_json_member_u64(t, "transient_bytes", m->levels[i].transient_bytes);
+        trace_json_member_u64(t, "buffers", m->levels[i].buffers);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
-    trace_json_key(t, "buffers");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "buffers", '[');
     for (uint32_t i = 0; i < m->buffers_count; i++)
         add_buffer(t, m, i);
     trace_json_close(t, ']');
@@ -458,9 +424,8 @@ static void add_memory(struct trace_text *t, const struct view_model *m)
 static void add_side(struct trace_text *t, const char *key, const struct view_pair *pair,
                      size_t side)
 {
-    trace_json_key(t, key);
-    trace_json_open(t, '{');
-    add_u64(t, "count", pair->count[side]);
+    trace_json_member_open(t, key, '{');
+    trace_json_member_u64(t, "count", pair->count[side]);
     add_ns(t, "total_ns", pair->total_ns[side]);
     add_typical(t, &pair->each[side]);
     trace_json_close(t, '}');
@@ -469,13 +434,13 @@ static void add_side(struct trace_text *t, const char *key, const struct view_pa
 static void add_pairs(struct trace_text *t, const char *key, const struct view_pair *pairs,
                       size_t count)
 {
-    trace_json_key(t, key);
-    trace_json_open(t, '[');
+    trace_json_member_open(t, key, '[');
     for (size_t i = 0; i < count; i++) {
         trace_json_open(t, '{');
-        add_text(t, "name", pairs[i].name);
-        add_text(t, "change",
-                 trace_change_names[trace_typical_compare(&pairs[i].each[0], &pairs[i].each[1])]);
+        trace_json_member_text(t, "name", pairs[i].name);
+        trace_json_member_text(
+            t, "change",
+            trace_change_names[trace_typical_compare(&pairs[i].each[0], &pairs[i].each[1])]);
         add_side(t, "first", &pairs[i], 0);
         add_side(t, "second", &pairs[i], 1);
         trace_json_close(t, '}');
@@ -487,14 +452,13 @@ static void add_totals(struct trace_text *t, const struct view_comparison *c)
 {
     static const char *const units[] = {
         [VIEW_UNIT_TIME] = "ns", [VIEW_UNIT_COUNT] = "", [VIEW_UNIT_BYTES] = "bytes"};
-    trace_json_key(t, "totals");
-    trace_json_open(t, '[');
+    trace_json_member_open(t, "totals", '[');
     for (size_t i = 0; i < c->totals_count; i++) {
         trace_json_open(t, '{');
-        add_text(t, "name", c->totals[i].name);
-        add_text(t, "unit", units[c->totals[i].unit]);
-        add_u64(t, "first", c->totals[i].values[0]);
-        add_u64(t, "second", c->totals[i].values[1]);
+        trace_json_member_text(t, "name", c->totals[i].name);
+        trace_json_member_text(t, "unit", units[c->totals[i].unit]);
+        trace_json_member_u64(t, "first", c->totals[i].values[0]);
+        trace_json_member_u64(t, "second", c->totals[i].values[1]);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
@@ -518,8 +482,8 @@ enum hal_status view_comparison_json(const struct view_comparison *comparison, F
 {
     struct trace_text text = {0};
     trace_json_open(&text, '{');
-    add_text(&text, "first", comparison->models[0]->path);
-    add_text(&text, "second", comparison->models[1]->path);
+    trace_json_member_text(&text, "first", comparison->models[0]->path);
+    trace_json_member_text(&text, "second", comparison->models[1]->path);
     add_totals(&text, comparison);
     add_pairs(&text, "scopes", comparison->scopes, comparison->scopes_count);
     add_pairs(&text, "kernels", comparison->kernels, comparison->kernels_count);

@@ -63,10 +63,8 @@ static enum hal_status report(struct diff *d, const char *where, const char *kin
         return HAL_OK;
     if (d->as_json) {
         trace_json_open(&d->text, '{');
-        trace_json_key(&d->text, "where");
-        trace_json_text(&d->text, where);
-        trace_json_key(&d->text, "kind");
-        trace_json_text(&d->text, kind);
+        trace_json_member_text(&d->text, "where", where);
+        trace_json_member_text(&d->text, "kind", kind);
         json_side(d, "a", &d->a, a, words);
         json_side(d, "b", &d->b, b, words);
         trace_json_close(&d->text, '}');
@@ -418,13 +416,11 @@ static bool is_same(const struct diff *d)
 
 static void json_tally(struct trace_text *text, const char *key, const struct tally *tally)
 {
-    trace_json_key(text, key);
-    trace_json_open(text, '{');
+    trace_json_member_open(text, key, '{');
     static const char *const keys[] = {"same", "changed", "only_a", "only_b"};
     const uint64_t values[] = {tally->same, tally->changed, tally->only_a, tally->only_b};
     for (size_t i = 0; i < 4; i++) {
-        trace_json_key(text, keys[i]);
-        trace_json_u64(text, values[i]);
+        trace_json_member_u64(text, keys[i], values[i]);
     }
     trace_json_close(text, '}');
 }
@@ -438,15 +434,13 @@ static void json_summary(struct diff *d)
                                d->other_contents, d->unknown_contents,
                                (uint64_t)d->a_ns, (uint64_t)d->b_ns};
     trace_json_close(text, ']');
-    trace_json_key(text, "same");
-    trace_json_bool(text, is_same(d));
+    trace_json_member_bool(text, "same", is_same(d));
     json_tally(text, "submissions", &d->submissions);
     json_tally(text, "commands", &d->commands);
     json_tally(text, "host_accesses", &d->accesses);
     json_tally(text, "host_signals", &d->signals);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        trace_json_key(text, keys[i]);
-        trace_json_u64(text, values[i]);
+        trace_json_member_u64(text, keys[i], values[i]);
     }
     trace_json_close(text, '}');
     trace_text_append(text, "\n", 1);
@@ -483,8 +477,7 @@ static enum hal_status compare(struct diff *d, const char *a, const char *b)
         tool_error("'%s' is incomplete: %s", b, trace_reader_truncated(d->b.reader));
     if (d->as_json) {
         trace_json_open(&d->text, '{');
-        trace_json_key(&d->text, "changes");
-        trace_json_open(&d->text, '[');
+        trace_json_member_open(&d->text, "changes", '[');
     } else if (!d->quiet) {
         trace_text_printf(&d->text, "--- A ");
         trace_text_label(&d->text, a, strlen(a));

@@ -138,12 +138,9 @@ static enum hal_status visit_jsonl(struct export *e, const struct trace_event *e
     for (uint32_t i = 0; segment && i < seal->segment_count; i++) {
         text->needs_comma = false;
         trace_json_open(text, '{');
-        trace_json_key(text, "segment");
-        trace_json_text(text, trace_segment_name(segment->kind));
-        trace_json_key(text, "command_buffer");
-        trace_json_u64(text, seal->command_buffer);
-        trace_json_key(text, "number");
-        trace_json_u64(text, i);
+        trace_json_member_text(text, "segment", trace_segment_name(segment->kind));
+        trace_json_member_u64(text, "command_buffer", seal->command_buffer);
+        trace_json_member_u64(text, "number", i);
         tool_print_record(&e->sink.printer,
                           trace_family_layout(&trace_segment_family, segment->kind), segment);
         trace_json_close(text, '}');

@@ -13,12 +13,9 @@ static struct trace_text *begin_object(struct export_sink *sink, const char *pha
     sink->is_first = false;
     out->needs_comma = false;
     trace_json_open(out, '{');
-    trace_json_key(out, "ph");
-    trace_json_text(out, phase);
-    trace_json_key(out, "name");
-    trace_json_text(out, name);
-    trace_json_key(out, "pid");
-    trace_json_u64(out, sink->process_id);
+    trace_json_member_text(out, "ph", phase);
+    trace_json_member_text(out, "name", name);
+    trace_json_member_u64(out, "pid", sink->process_id);
     return out;
 }
 
@@ -32,8 +29,7 @@ static void put_time(struct trace_text *out, const char *key, uint64_t ns)
 
 static void put_place(struct trace_text *out, uint64_t track, int64_t ns)
 {
-    trace_json_key(out, "tid");
-    trace_json_u64(out, track);
+    trace_json_member_u64(out, "tid", track);
     put_time(out, "ts", ns > 0 ? (uint64_t)ns : 0);
 }
 
@@ -50,12 +46,9 @@ static void add_track(struct export_sink *sink, const struct export_track *track
         return; /* named where they are counted */
     struct trace_text *out =
         begin_object(sink, "M", track->kind == EXPORT_PROCESS ? "process_name" : "thread_name");
-    trace_json_key(out, "tid");
-    trace_json_u64(out, track->id);
-    trace_json_key(out, "args");
-    trace_json_open(out, '{');
-    trace_json_key(out, "name");
-    trace_json_text(out, track->name);
+    trace_json_member_u64(out, "tid", track->id);
+    trace_json_member_open(out, "args", '{');
+    trace_json_member_text(out, "name", track->name);
     trace_json_close(out, '}');
     trace_json_close(out, '}');
 }
@@ -65,18 +58,14 @@ static void put_commands(struct export_sink *sink, const struct export_slice *sl
     struct trace_text *out = &sink->printer.text;
     const struct trace_segment *segment = slice->segments;
     trace_json_open(out, '{');
-    trace_json_key(out, "command_buffer");
-    trace_json_u64(out, slice->command_buffer);
-    trace_json_key(out, "first");
-    trace_json_u64(out, slice->first);
-    trace_json_key(out, "commands");
-    trace_json_open(out, '[');
+    trace_json_member_u64(out, "command_buffer", slice->command_buffer);
+    trace_json_member_u64(out, "first", slice->first);
+    trace_json_member_open(out, "commands", '[');
     for (uint32_t i = 0; i < slice->segment_count; i++, segment = trace_next_segment(segment)) {
         const struct trace_layout *layout =
             trace_family_layout(&trace_segment_family, segment->kind);
         trace_json_open(out, '{');
-        trace_json_key(out, "segment");
-        trace_json_text(out, trace_segment_name(segment->kind));
+        trace_json_member_text(out, "segment", trace_segment_name(segment->kind));
         if (layout)
             tool_print_record(&sink->printer, layout, segment);
         trace_json_close(out, '}');
@@ -90,13 +79,10 @@ static void add_flow(struct export_sink *sink, const struct export_slice *slice,
 {
     struct trace_text *out = begin_object(sink, phase, "flow");
     put_place(out, slice->track, slice->begin_ns);
-    trace_json_key(out, "cat");
-    trace_json_text(out, "flow");
-    trace_json_key(out, "id");
-    trace_json_u64(out, flow);
+    trace_json_member_text(out, "cat", "flow");
+    trace_json_member_u64(out, "id", flow);
     if (*phase == 'f') {
-        trace_json_key(out, "bp");
-        trace_json_text(out, "e");
+        trace_json_member_text(out, "bp", "e");
     }
     trace_json_close(out, '}');
 }
@@ -111,8 +97,7 @@ static void add_slice(struct export_sink *sink, const struct export_slice *slice
         begin_object(sink, is_whole && is_instant ? "i" : phases[slice->phase], slice->name);
     put_place(out, slice->track, slice->begin_ns);
     if (is_whole && is_instant) {
-        trace_json_key(out, "s");
-        trace_json_text(out, "t");
+        trace_json_member_text(out, "s", "t");
     } else if (is_whole) {
         put_time(out, "dur", (uint64_t)slice->end_ns - (uint64_t)slice->begin_ns);
     }
@@ -134,10 +119,8 @@ static void count(struct export_sink *sink, const struct export_track *track, in
 {
     struct trace_text *out = begin_object(sink, "C", track->name);
     put_place(out, track->id, ns);
-    trace_json_key(out, "args");
-    trace_json_open(out, '{');
-    trace_json_key(out, "value");
-    trace_json_i64(out, value);
+    trace_json_member_open(out, "args", '{');
+    trace_json_member_i64(out, "value", value);
     trace_json_close(out, '}');
     trace_json_close(out, '}');
 }

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct trace_text *text, const char *key, uint64_t value)
-{
-    trace_json_key(text, key);
-    trace_json_u64(text, value);
-}
-
 static void add_time(struct trace_text *text, const char *key, bool is_known, int64_t ns)
 {
     trace_json_key(text, key);
@@ -31,29 +25,27 @@ static void json_typical(struct trace_text *text, const struct trace_typical *ty
     add_time(text, "high_ns", is_known, typical->high_ns);
     add_time(text, "min_ns", is_known, typical->min_ns);
     add_time(text, "max_ns", is_known, typical->max_ns);
-    add(text, "warm_up", typical->warm_up);
+    trace_json_member_u64(text, "warm_up", typical->warm_up);
 }
 
 static void json_kernels(struct trace_text *text, const struct stats *s)
 {
-    trace_json_key(text, "kernels");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "kernels", '[');
     for (size_t i = 0; i < s->kernels.count; i++) {
         const struct kernel *k = tool_table_row(&s->kernels, i);
         const char *name = trace_reader_string(s->reader, k->name);
         trace_json_open(text, '{');
-        trace_json_key(text, "name");
-        trace_json_text(text, name ? name : "");
-        add(text, "executable", k->executable);
-        add(text, "entry", k->entry);
-        add(text, "dispatches", k->dispatches);
-        add(text, "workgroups", k->groups);
-        add(text, "threads_per_group",
-            (uint64_t)k->group_size[0] * k->group_size[1] * k->group_size[2]);
-        add(text, "alone", k->alone);
-        add(text, "alone_ns", k->alone_ns);
-        add(text, "timed", k->timed);
-        add(text, "timed_ns", k->timed_ns);
+        trace_json_member_text(text, "name", name);
+        trace_json_member_u64(text, "executable", k->executable);
+        trace_json_member_u64(text, "entry", k->entry);
+        trace_json_member_u64(text, "dispatches", k->dispatches);
+        trace_json_member_u64(text, "workgroups", k->groups);
+        trace_json_member_u64(text, "threads_per_group",
+                              (uint64_t)k->group_size[0] * k->group_size[1] * k->group_size[2]);
+        trace_json_member_u64(text, "alone", k->alone);
+        trace_json_member_u64(text, "alone_ns", k->alone_ns);
+        trace_json_member_u64(text, "timed", k->timed);
+        trace_json_member_u64(text, "timed_ns", k->timed_ns);
         json_typical(text, &k->each);
         trace_json_close(text, '}');
     }
@@ -62,28 +54,26 @@ static void json_kernels(struct trace_text *text, const struct stats *s)
 
 static void json_tally(struct trace_text *text, const char *key, const struct tally *tally)
 {
-    trace_json_key(text, key);
-    trace_json_open(text, '{');
-    add(text, "count", tally->count);
-    add(text, "bytes", tally->bytes);
-    add(text, "ns", (uint64_t)tally->ns);
+    trace_json_member_open(text, key, '{');
+    trace_json_member_u64(text, "count", tally->count);
+    trace_json_member_u64(text, "bytes", tally->bytes);
+    trace_json_member_u64(text, "ns", (uint64_t)tally->ns);
     trace_json_close(text, '}');
 }
 
 static void print_json(struct trace_text *text, const char *path, struct stats *s)
 {
     trace_json_open(text, '{');
-    trace_json_key(text, "file");
-    trace_json_text(text, path);
-    add(text, "submissions", s->submissions.count);
-    add(text, "device_ns", (uint64_t)s->device_ns);
-    add(text, "dispatches", s->total.dispatches);
-    add(text, "indirect_dispatches", s->total.indirect);
-    add(text, "barriers", s->total.barriers);
-    add(text, "fills", s->total.fills);
-    add(text, "copies", s->total.copies);
-    add(text, "updates", s->total.updates);
-    add(text, "transfer_bytes", s->total.transfer_bytes);
+    trace_json_member_text(text, "file", path);
+    trace_json_member_u64(text, "submissions", s->submissions.count);
+    trace_json_member_u64(text, "device_ns", (uint64_t)s->device_ns);
+    trace_json_member_u64(text, "dispatches", s->total.dispatches);
+    trace_json_member_u64(text, "indirect_dispatches", s->total.indirect);
+    trace_json_member_u64(text, "barriers", s->total.barriers);
+    trace_json_member_u64(text, "fills", s->total.fills);
+    trace_json_member_u64(text, "copies", s->total.copies);
+    trace_json_member_u64(text, "updates", s->total.updates);
+    trace_json_member_u64(text, "transfer_bytes", s->total.transfer_bytes);
     json_tally(text, "submit_calls", &s->submits);
     json_tally(text, "host_waits", &s->waits);
     json_tally(text, "uploads", &s->uploads);

@@ -120,12 +120,6 @@ void exchanges_print(struct exchanges *exchanges, const struct trace_reader *rea
         print_one(exchanges, tool_table_row(&exchanges->sums, i), reader, text);
 }
 
-static void add(struct trace_text *text, const char *key, uint64_t value)
-{
-    trace_json_key(text, key);
-    trace_json_u64(text, value);
-}
-
 static void json_one(const struct exchanges *exchanges, const struct exchange *exchange,
                      const struct trace_reader *reader, struct trace_text *text)
 {
@@ -133,22 +127,21 @@ static void json_one(const struct exchanges *exchanges, const struct exchange *e
     const struct trace_channel_create *channel =
         trace_channels_find(&exchanges->channels, exchange->channel);
     trace_json_open(text, '{');
-    trace_json_key(text, "operation");
-    trace_json_text(text, trace_collective_operation_name((uint32_t)exchange->operation, name));
-    add(text, "channel", exchange->channel);
+    trace_json_member_text(text, "operation",
+                           trace_collective_operation_name((uint32_t)exchange->operation, name));
+    trace_json_member_u64(text, "channel", exchange->channel);
     if (channel) {
-        trace_json_key(text, "label");
-        trace_json_text(text, label_of(reader, channel));
-        add(text, "group", channel->group);
-        add(text, "rank", channel->rank);
-        add(text, "ranks", channel->count);
+        trace_json_member_text(text, "label", label_of(reader, channel));
+        trace_json_member_u64(text, "group", channel->group);
+        trace_json_member_u64(text, "rank", channel->rank);
+        trace_json_member_u64(text, "ranks", channel->count);
     }
-    add(text, "count", exchange->times);
-    add(text, "failed", exchange->failed);
-    add(text, "elements", exchange->elements);
-    add(text, "sent_bytes", exchange->sent_bytes);
-    add(text, "received_bytes", exchange->received_bytes);
-    add(text, "device_ns", exchange->device_ns);
+    trace_json_member_u64(text, "count", exchange->times);
+    trace_json_member_u64(text, "failed", exchange->failed);
+    trace_json_member_u64(text, "elements", exchange->elements);
+    trace_json_member_u64(text, "sent_bytes", exchange->sent_bytes);
+    trace_json_member_u64(text, "received_bytes", exchange->received_bytes);
+    trace_json_member_u64(text, "device_ns", exchange->device_ns);
     trace_json_close(text, '}');
 }
 
@@ -156,8 +149,7 @@ void exchanges_json(struct exchanges *exchanges, const struct trace_reader *read
                     struct trace_text *text)
 {
     sort(exchanges);
-    trace_json_key(text, "collectives");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "collectives", '[');
     for (size_t i = 0; i < exchanges->sums.count; i++)
         json_one(exchanges, tool_table_row(&exchanges->sums, i), reader, text);
     trace_json_close(text, ']');

@@ -72,33 +72,20 @@ void failures_print(const struct failures *failures, const struct trace_reader *
                           failures->calls.count - MOST);
 }
 
-static void add(struct trace_text *text, const char *key, uint64_t value)
-{
-    trace_json_key(text, key);
-    trace_json_u64(text, value);
-}
-
-static void add_text(struct trace_text *text, const char *key, const char *value)
-{
-    trace_json_key(text, key);
-    trace_json_text(text, value ? value : "");
-}
-
 void failures_json(const struct failures *failures, const struct trace_reader *reader,
                    struct trace_text *text)
 {
-    trace_json_key(text, "failed_calls");
-    trace_json_open(text, '[');
+    trace_json_member_open(text, "failed_calls", '[');
     for (size_t i = 0; i < failures->calls.count; i++) {
         const struct failed_calls *f = tool_table_row(&failures->calls, i);
         trace_json_open(text, '{');
-        add_text(text, "call", string_of(reader, f->call));
-        add_text(text, "status", hal_status_name((enum hal_status)f->status));
-        add_text(text, "message", trace_reader_string(reader, f->message));
-        add(text, "count", f->count);
-        add(text, "thread", f->thread);
-        trace_json_key(text, "first_ns");
-        trace_json_i64(text, tool_since(trace_reader_header(reader)->start_ns, f->first_ns));
+        trace_json_member_text(text, "call", string_of(reader, f->call));
+        trace_json_member_text(text, "status", hal_status_name((enum hal_status)f->status));
+        trace_json_member_text(text, "message", trace_reader_string(reader, f->message));
+        trace_json_member_u64(text, "count", f->count);
+        trace_json_member_u64(text, "thread", f->thread);
+        trace_json_member_i64(text, "first_ns",
+                              tool_since(trace_reader_header(reader)->start_ns, f->first_ns));
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');

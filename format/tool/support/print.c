@@ -147,8 +147,7 @@ static void print_bytes(struct tool_printer *p, const struct trace_part *part, c
 {
     enum { SHOWN = 16 };
     if (p->as_json) {
-        trace_json_key(&p->text, part->name);
-        trace_json_hex(&p->text, data, (size_t)count);
+        trace_json_member_hex(&p->text, part->name, data, (size_t)count);
         return;
     }
     trace_text_printf(&p->text, " %s=", part->name);
@@ -198,8 +197,7 @@ static void print_list(struct tool_printer *p, const struct trace_layout *layout
     if (p->brief && !count)
         return;
     if (p->as_json) {
-        trace_json_key(text, part->name);
-        trace_json_open(text, '[');
+        trace_json_member_open(text, part->name, '[');
     } else {
         put(text, " ");
         put(text, part->name);
