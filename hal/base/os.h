@@ -80,7 +80,8 @@ HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
 
 /* An anonymous memory object of `bytes` bytes that can be mapped more than once. Made at once for
  * any size: pages appear when they are touched, and a touch has no way to report a failure, so the
- * caller keeps an account of what it hands out. The caller closes the descriptor. */
+ * caller keeps an account of what it hands out. The caller closes the descriptor. HAL_UNSUPPORTED:
+ * this process can have none, as in the sandbox of hal-replay. */
 HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
                                           int *out_descriptor) HAL_CHECKED;
 

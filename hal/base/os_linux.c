@@ -112,8 +112,8 @@ static enum hal_status create_object(const char *name, int *out_descriptor)
 {
     *out_descriptor = memfd_create(name, MFD_CLOEXEC);
     if (*out_descriptor < 0)
-        return hal_fail(HAL_NO_MEMORY, "cannot create the memory object '%s': %s", name,
-                        strerror(errno));
+        return hal_fail(errno == ENOSYS ? HAL_UNSUPPORTED : HAL_NO_MEMORY,
+                        "cannot create the memory object '%s': %s", name, strerror(errno));
     return HAL_OK;
 }
 

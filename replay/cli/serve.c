@@ -22,6 +22,7 @@ struct served {
 struct server {
     struct replay_channel *channel;
     _Atomic uint32_t *refused_call;
+    bool compiles; /* or has compiled */
     struct hal_device *devices[REPLAY_MOST_DEVICES];
     struct served players[MOST_PLAYERS];
     struct {
@@ -166,6 +167,15 @@ static enum hal_status open_device(struct server *s, const struct replay_request
                                sizeof(struct hal_device_info));
 }
 
+static enum hal_status compile(struct server *s, struct replay_request *request)
+{
+    if (!s->compiles)
+        HAL_TRY(replay_walls_compile());
+    s->compiles = true;
+    request->options.remote = NULL;
+    return replay_player_compile(request->plan, s->devices[request->device], &request->options);
+}
+
 /* The result is open before the sandbox is locked; one that stays empty was never made. The
  * capture's own file may lie beside the result, where that has a folder. */
 static enum hal_status begin_record(struct hal_device *device, const struct replay_request *request)
@@ -191,9 +201,7 @@ static enum hal_status do_it(struct server *s, struct replay_request *request,
         return hal_fail(HAL_INVALID, "request %u of no player", (unsigned)request->ask);
     switch (request->ask) {
     case REPLAY_ASK_OPEN: return open_device(s, request);
-    case REPLAY_ASK_COMPILE:
-        request->options.remote = NULL;
-        return replay_player_compile(request->plan, device, &request->options);
+    case REPLAY_ASK_COMPILE: return compile(s, request);
     case REPLAY_ASK_RECORD: return begin_record(device, request);
     case REPLAY_ASK_END_RECORD: return hal_device_profiling_end(device);
     case REPLAY_ASK_LOCK: return replay_walls_seal(request->stay, s->refused_call);

@@ -131,22 +131,43 @@ static uint64_t nameless_bytes_of(pid_t process)
     return sum;
 }
 
+/* What a line of a process's status says of memory: `unit` bytes for each. */
+struct fact {
+    const char *name;
+    uint64_t unit;
+    uint64_t value;
+};
+
+static void take_fact(const char *line, struct fact *facts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(facts[i].name);
+        if (strncmp(line, facts[i].name, length) == 0)
+            facts[i].value = strtoull(line + length, NULL, 10) * facts[i].unit;
+    }
+}
+
+/* Swapped pages are memory, and so is what the system needs for page tables and threads. */
 static uint64_t own_bytes_of(pid_t process)
 {
+    enum { SHARED, OTHERS, COUNT = 5, THREAD_BYTES = 32 << 10 };
+    struct fact facts[COUNT] = {{"RssShmem:", 1024, 0},
+                                {"RssAnon:", 1024, 0},
+                                {"VmSwap:", 1024, 0},
+                                {"VmPTE:", 1024, 0},
+                                {"Threads:", THREAD_BYTES, 0}};
     char path[64], line[256];
-    uint64_t sum = 0, shared = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
     FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, "RssAnon:", 8) == 0)
-            sum = (uint64_t)strtoull(line + 8, NULL, 10) << 10;
-        if (strncmp(line, "RssShmem:", 9) == 0)
-            shared = (uint64_t)strtoull(line + 9, NULL, 10) << 10;
-    }
+    while (file && fgets(line, sizeof line, file))
+        take_fact(line, facts, COUNT);
     if (file)
         fclose(file);
     const uint64_t nameless = nameless_bytes_of(process);
-    return sum + (shared > nameless ? shared : nameless);
+    uint64_t sum = facts[SHARED].value > nameless ? facts[SHARED].value : nameless;
+    for (size_t i = OTHERS; i < COUNT; i++)
+        sum += facts[i].value;
+    return sum;
 }
 
 uint64_t replay_account_own_bytes(void)

@@ -34,6 +34,10 @@ enum { REPLAY_MISSING_BYTES = 256 };
 enum hal_status replay_walls_enter(const struct replay_walls *walls,
                                    char out_missing[REPLAY_MISSING_BYTES]) HAL_CHECKED;
 
+/* All threads: what is compiled from now on is a stranger's. Memory that the parent could not count
+ * is not to be had: no memory that others may share, unless it is a file's. */
+enum hal_status replay_walls_compile(void) HAL_CHECKED;
+
 /* All threads: from now on only those system calls are possible that running kernels needs. No
  * program can be started, no process made, no file opened but to be read, none's name, mode, owner
  * or times changed, nobody else signalled. The same for everything that a replay can be asked for:

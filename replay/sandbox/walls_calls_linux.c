@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -41,8 +42,6 @@ static const char *const sealed[] = {
     "getdents64",      /* which processors there are */
     "ftruncate",       /* how long memory is that is shared */
     "fallocate",       /* room for it, before it is used */
-    "memfd_create",    /* memory of exported buffers */
-    "mmap",            /* memory, compiled kernels */
     "munmap",          /* its end */
     "mremap",          /* long lists that grow */
     "mprotect",        /* stacks with a guard, constants of compiled kernels */
@@ -94,7 +93,8 @@ static const struct probe probes[] = {
     {"futex_waitv", 449},   {"futex_wake", 454},   {"futex_wait", 455},
     {"futex_requeue", 456}, {"mseal", 462}, /* memory that nobody shall change */
     {"set_mempolicy", -1},  {"get_mempolicy", -1}, {"mbind", -1}, /* memory of one processor */
-    {"membarrier", -1},     {"unlink", -1}, /* what a capture wrote beside its result: the outside
+    {"membarrier", -1},     {"memfd_create", -1}, /* memory of buffers, which is private then */
+    {"unlink", -1}, /* what a capture wrote beside its result: the outside
                                                does that */
 };
 
@@ -112,7 +112,6 @@ static const char *const compiling[] = {
     "fstatfs",
     "getcwd",
     "fadvise64",
-    "fcntl",
     "flock",
     "dup",
     "dup2",
@@ -136,7 +135,8 @@ static const char *const compiling[] = {
     "epoll_pwait",
     "eventfd2",
     "close_range",
-    /* memory */ "msync",
+    /* memory */ "memfd_create" /* of a device, as it is opened */,
+    "msync",
     "mincore",
     "mlock",
     "munlock",
@@ -228,6 +228,16 @@ static int allow_questions(scmp_filter_ctx filter)
     return error;
 }
 
+/* Memory, compiled kernels. Memory that is shared and no file's stays when no process has it among
+ * its pages any more: nobody could count it. */
+static int allow_mmap(scmp_filter_ctx filter)
+{
+    int error = allow_if(filter, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, 0));
+    if (!error)
+        error = allow_if(filter, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE, MAP_PRIVATE));
+    return error;
+}
+
 static enum hal_status load(scmp_filter_ctx filter, int error)
 {
     /* Numbers of another processor, or of another kind of this one: nobody honest has any. */
@@ -266,9 +276,13 @@ enum hal_status replay_walls_limit_calls(void)
     if (!error)
         error = allow(filter, compiling, sizeof compiling / sizeof *compiling);
     if (!error)
+        error = add(filter, SCMP_ACT_ALLOW, "mmap", 0, NULL);
+    if (!error)
         error = allow_open(filter, "open", 1);
     if (!error)
         error = allow_open(filter, "openat", 2);
+    if (!error) /* what a pipe holds is memory */
+        error = allow_if(filter, "fcntl", SCMP_A1(SCMP_CMP_NE, F_SETPIPE_SZ));
     if (!error)
         error = allow_questions(filter);
     if (!error)
@@ -277,6 +291,19 @@ enum hal_status replay_walls_limit_calls(void)
         error = allow_if(filter, "ioctl", SCMP_A1(SCMP_CMP_EQ, FIOCLEX));
     if (!error)
         error = allow_if(filter, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES, 0));
+    return load(filter, error);
+}
+
+enum hal_status replay_walls_compile(void)
+{
+    static const struct scmp_arg_cmp shared[] = {
+        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_TYPE, MAP_ANONYMOUS | MAP_SHARED)};
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
+    if (!error)
+        error = add(filter, SCMP_ACT_ERRNO(ENOSYS), "memfd_create", 0, NULL);
+    if (!error)
+        error = add(filter, SCMP_ACT_ERRNO(ENOSYS), "mmap", 1, shared);
     return load(filter, error);
 }
 
@@ -365,6 +392,8 @@ enum hal_status replay_walls_seal(bool has_results, _Atomic uint32_t *out_refuse
         error = allow(filter, sealed, sizeof sealed / sizeof *sealed);
     if (!error)
         error = allow(filter, sanitizers, sizeof sanitizers / sizeof *sanitizers);
+    if (!error)
+        error = allow_mmap(filter);
     if (!error)
         error = allow_parts(filter);
     if (!error)

@@ -290,6 +290,8 @@ static int32_t attempt(enum crossing which)
     case CROSSING_SECCOMP: return outcome(CALL3(SYS_seccomp, 2, 0, &(uint32_t){0}));
     case CROSSING_IO_URING: return outcome(CALL2(425, 0, NULL)) == EFAULT ? 0 : ENOSYS;
     case CROSSING_SHARED_MEMORY: return outcome(CALL3(SYS_shmget, 0, 0, 0)) == EINVAL ? 0 : ENOSYS;
+    case CROSSING_SHARED_PAGES:
+        return outcome(call(SYS_mmap, 0, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     case CROSSING_COUNT: break;
     }
     return -1;

@@ -48,6 +48,7 @@ enum crossing {
     CROSSING_SECCOMP,
     CROSSING_IO_URING,
     CROSSING_SHARED_MEMORY,
+    CROSSING_SHARED_PAGES,
     CROSSING_MEMORY, /* the last: a sanitizer's own is over any limit */
     CROSSING_COUNT
 };

@@ -95,6 +95,26 @@ static int fill_memory(void *user, struct replay_inside *inside)
     stay();
 }
 
+/* Of memory that is only read, nothing but the tables of its pages is there. */
+static int fill_page_tables(void *user, struct replay_inside *inside)
+{
+    enum { PROCESSES = 20, PER_TABLE = 2 << MIB_BITS };
+    const size_t bytes = (size_t)60 << GIB_BITS;
+    (void)user;
+    (void)inside;
+    for (int i = 0; i < PROCESSES; i++)
+        if (fork() == 0)
+            break;
+    const volatile char *const at =
+        mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return 1;
+    madvise((void *)(uintptr_t)at, bytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < bytes; i += PER_TABLE)
+        (void)at[i];
+    stay();
+}
+
 /* Not mapped: no process has it among its pages. */
 static int fill_nameless_files(void *user, struct replay_inside *inside)
 {
@@ -182,6 +202,8 @@ TEST_ON(memory_is_counted, struct fixture *fixture)
     if (SANITIZED)
         return; /* there is no limit then */
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
+    const struct replay_jail_desc tables = describe(fixture, fill_page_tables);
+    expect_end(&tables, HAL_FAILED, "(--memory-limit)");
     const struct replay_jail_desc nameless = describe(fixture, fill_nameless_files);
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }

@@ -302,7 +302,7 @@ static const struct outcome outcomes[CROSSING_COUNT] = {
     [CROSSING_PRIORITY] = {"setpriority", ENOSYS, true},
     [CROSSING_OWNER] = {"fcntl", ENOSYS, true},
     [CROSSING_CLOSE_RANGE] = {"close_range", ENOSYS, true},
-    [CROSSING_MEMORY_FILE] = {"memfd_create", 0, true},
+    [CROSSING_MEMORY_FILE] = {"memfd_create", ENOSYS, true},
     [CROSSING_PRCTL] = {"prctl", ENOSYS, true},
     [CROSSING_PIDFD] = {"pidfd_open", ENOSYS, true},
     [CROSSING_SPY] = {"process_vm_readv", ENOSYS, false},
@@ -310,6 +310,7 @@ static const struct outcome outcomes[CROSSING_COUNT] = {
     [CROSSING_SECCOMP] = {"seccomp", ENOSYS, true},
     [CROSSING_IO_URING] = {"io_uring_setup", ENOSYS, false},
     [CROSSING_SHARED_MEMORY] = {"shmget", ENOSYS, false},
+    [CROSSING_SHARED_PAGES] = {"mmap", ENOSYS, true},
     [CROSSING_MEMORY] = {"mmap", ENOMEM, true}};
 
 /* Of memory, a sanitizer's own is over any limit: it is not read then. */
@@ -403,6 +404,29 @@ TEST_ON(native_kernels_cannot_leave, struct fixture *fixture)
     assert_exit(replay(fixture, "--device=cpu", "--trusted"), 1);
     fixture_plant(fixture, "crossed-cache", CROSSING);
     expect_all_succeed(fixture);
+    fixture_restore_cache(kept);
+}
+
+static bool take_the_compilers_place(void)
+{
+    return setenv("HAL_MSL_CLANG", HOSTILE_COMPILER, 1) == 0;
+}
+
+/* Whom a source makes to run its code can share no memory, which would stay when it has neither a
+ * descriptor nor pages of it. */
+TEST_ON(compilers_hold_no_memory_that_is_not_counted, struct fixture *fixture)
+{
+    char cache[PATH_MAX], refused[128];
+    struct trace_builder *b = fixture_start(fixture);
+    fixture_add_kernel(b, 3, "k", "kernel void k() {}");
+    fixture_finish(fixture);
+    char *const kept = fixture_change_cache(test_folder_file(&fixture->folder, "hostile", cache));
+    fixture->before_exec = take_the_compilers_place;
+    assert_exit(replay(fixture, "--device=cpu"), 4);
+    snprintf(refused, sizeof refused, "memory file %d, shared memory %d, large pipe %d", ENOSYS,
+             ENOSYS, ENOSYS);
+    fixture_expect(fixture, fixture->err, refused);
+    fixture->before_exec = NULL;
     fixture_restore_cache(kept);
 }
 

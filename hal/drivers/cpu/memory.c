@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers. Host and device see one memory object through two mappings, so that what the host
- * writes can be told from what the device writes. Small buffers are slots of shared objects. */
+ * writes can be told from what the device writes. Small buffers are slots of shared objects. Where
+ * there are no memory objects, memory is private and seen once. */
 #include "hal/base/mem.h"
 #include "hal/drivers/cpu/cpu.h"
 
@@ -43,14 +44,35 @@ static enum hal_status map_view(int descriptor, size_t bytes, uint8_t **out_view
     return HAL_OK;
 }
 
+/* Where a process can have no memory objects. No huge pages, as shared memory has none: times stay
+ * comparable. */
+static enum hal_status map_private(size_t bytes, uint8_t **out_view)
+{
+    void *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (view == MAP_FAILED)
+        return hal_fail(HAL_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
+#if defined(MADV_NOHUGEPAGE)
+    (void)madvise(view, bytes, MADV_NOHUGEPAGE);
+#endif
+    *out_view = view;
+    return HAL_OK;
+}
+
 /* Memory seen twice, or once when the host never looks: then both views are the same. The object
  * lives as long as a view, so that buffers keep no descriptor open. */
 static enum hal_status create_views(size_t bytes, bool for_host, uint8_t **out_device_view,
                                     uint8_t **out_host_view)
 {
     int descriptor;
-    HAL_TRY(hal_shared_memory("hal-buffer", bytes, &descriptor));
-    enum hal_status status = map_view(descriptor, bytes, out_device_view);
+    enum hal_status status = hal_shared_memory("hal-buffer", bytes, &descriptor);
+    if (status == HAL_UNSUPPORTED) {
+        status = map_private(bytes, out_device_view);
+        *out_host_view = *out_device_view;
+        return status;
+    }
+    HAL_TRY(status);
+    status = map_view(descriptor, bytes, out_device_view);
     if (status == HAL_OK && for_host) {
         status = map_view(descriptor, bytes, out_host_view);
         if (status != HAL_OK)
