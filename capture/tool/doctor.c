@@ -297,12 +297,9 @@ static void print_text(const struct report *report)
 static void examine(struct report *report)
 {
     char folder[PATH_MAX];
-    const char *temporary = getenv("TMPDIR");
     look_at_system(report);
     hal_drivers_list(look_at_driver, report);
-    snprintf(folder, sizeof folder, "%s/hal-doctor-XXXXXX",
-             temporary && temporary[0] ? temporary : "/tmp");
-    if (mkdtemp(folder)) {
+    if (hal_temporary_folder("hal-doctor", folder, sizeof folder) == HAL_OK) {
         struct doctor_finding trials[DOCTOR_TRIALS] = {{0}};
         doctor_try_everything(folder, trials);
         rmdir(folder);
@@ -310,7 +307,7 @@ static void examine(struct report *report)
             *add(report, trials[i].subject) = trials[i];
     } else {
         doctor_say(add(report, "capture"), DOCTOR_BROKEN, "set TMPDIR to a folder with room",
-                   "not tried: '%s' cannot be made: %s", folder, strerror(errno));
+                   "not tried: %s", hal_message());
     }
     look_at_pages(report);
     look_at_shared_memory(report);

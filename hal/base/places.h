@@ -16,4 +16,11 @@ HAL_API bool hal_cache_directory(char *out_path, size_t bytes);
  * (the cache is only to be read then), else in the cache. False: as above. */
 HAL_API bool hal_cache_folder(const char *kind, char *out_path, size_t bytes);
 
+/* In $TMPDIR, else /tmp: a new folder "KIND-XXXXXX", or an open file that programs do not inherit,
+ * for this user alone. The caller removes it. HAL_IO: the message names the path, which is "". */
+HAL_API enum hal_status hal_temporary_folder(const char *kind, char *out_path,
+                                             size_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_temporary_file(const char *kind, char *out_path, size_t bytes,
+                                           int *out_file) HAL_CHECKED;
+
 #endif

@@ -2,6 +2,8 @@
 /* The list's file: entries that end with a zero byte. */
 #include "hal/base/run.h"
 
+#include "hal/base/places.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,15 +17,8 @@ enum { MOST_BYTES = 64 << 20, ENTRY_BYTES = 4096 + 2 };
 
 enum hal_status hal_run_create(char *out_path, size_t bytes)
 {
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !folder[0])
-        folder = "/tmp";
-    const int length = snprintf(out_path, bytes, "%s/haltrace-run-XXXXXX", folder);
-    if (length < 0 || (size_t)length >= bytes)
-        return hal_fail(HAL_IO, "the path '%s' is too long", folder);
-    const int descriptor = mkostemp(out_path, O_CLOEXEC);
-    if (descriptor < 0)
-        return hal_fail(HAL_IO, "cannot create a file in '%s': %s", folder, strerror(errno));
+    int descriptor;
+    HAL_TRY(hal_temporary_file("haltrace-run", out_path, bytes, &descriptor));
     close(descriptor);
     return HAL_OK;
 }

@@ -4,6 +4,7 @@
 #include "format/base/json.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/places.h"
 #include "replay/cli/report.h"
 #include "replay/player/player.h"
 #include "replay/variant/whatif.h"
@@ -326,13 +327,7 @@ static enum hal_status check_all(struct selftest *t)
 
 static enum hal_status make_folder(struct selftest *t)
 {
-    const char *parent = getenv("TMPDIR");
-    if (snprintf(t->folder, sizeof t->folder, "%s/hal-replay-XXXXXX",
-                 parent && parent[0] ? parent : "/tmp") >= (int)sizeof t->folder ||
-        !mkdtemp(t->folder)) {
-        t->folder[0] = '\0';
-        return hal_fail(HAL_IO, "no folder for a trace: %s", strerror(errno));
-    }
+    HAL_TRY(hal_temporary_folder("hal-replay", t->folder, sizeof t->folder));
     snprintf(t->trace, sizeof t->trace, "%s/t.pb.zst", t->folder);
     snprintf(t->damaged, sizeof t->damaged, "%s/damaged.pb.zst", t->folder);
     return HAL_OK;

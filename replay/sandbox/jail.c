@@ -3,6 +3,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/places.h"
 #include "hal/base/text.h"
 #include "hal/hal.h"
 #include "replay/sandbox/account.h"
@@ -369,15 +370,18 @@ enum hal_status replay_jail_keep_outputs(struct replay_jail *jail)
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
-static enum hal_status make_folder(const char *what, char out_path[PATH_MAX])
+/* Nobody else finds it. */
+static enum hal_status open_said(struct replay_jail *jail)
 {
-    const char *const parent = getenv("TMPDIR");
-    if (snprintf(out_path, PATH_MAX, "%s/hal-replay-XXXXXX",
-                 parent && parent[0] ? parent : "/tmp") < PATH_MAX &&
-        mkdtemp(out_path))
+    char path[PATH_MAX];
+    int file;
+    HAL_TRY(hal_temporary_file("hal-replay", path, sizeof path, &file));
+    unlink(path);
+    jail->said = fdopen(file, "w+");
+    if (jail->said)
         return HAL_OK;
-    out_path[0] = '\0';
-    return hal_fail(HAL_IO, "no folder for what a replay %s: %s", what, strerror(errno));
+    close(file);
+    return hal_fail(HAL_NO_MEMORY, "no memory for what a replay prints");
 }
 
 /* And SIGPIPE, which is an error of who writes. */
@@ -413,15 +417,13 @@ static enum hal_status prepare(struct replay_jail *jail)
         return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
     if (hal_kernel_programs(jail->programs, PROGRAMS_BYTES) != HAL_OK)
         jail->programs[0] = '\0';
-    HAL_TRY(make_folder("compiles", jail->scratch));
+    HAL_TRY(hal_temporary_folder("hal-replay", jail->scratch, PATH_MAX));
     if (desc->output_count)
-        HAL_TRY(make_folder("writes", jail->results));
+        HAL_TRY(hal_temporary_folder("hal-replay", jail->results, PATH_MAX));
     for (size_t i = 0; i < desc->output_count; i++)
         snprintf(jail->paths[i], PATH_MAX, "%.4000s/output-%zu",
                  desc->child_outputs & 1u << i ? jail->scratch : jail->results, i);
-    jail->said = tmpfile();
-    if (!jail->said)
-        return hal_fail(HAL_IO, "no file for what a replay prints: %s", strerror(errno));
+    HAL_TRY(open_said(jail));
     jail->keeps = replay_kept_open(desc->trace, &jail->kept);
 #if defined(__linux__)
     prctl(PR_SET_CHILD_SUBREAPER, 1);

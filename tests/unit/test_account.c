@@ -174,6 +174,27 @@ TEST_ON(files_are_counted, struct fixture *fixture)
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
+/* Beside the scratch folder, and under no name. */
+static int find_printed(void *user, struct replay_inside *inside)
+{
+    char path[PATH_MAX], printed[PATH_MAX] = "";
+    (void)user;
+    (void)inside;
+    snprintf(path, sizeof path, "%s", getenv("TMPDIR"));
+    *strrchr(path, '/') = '\0';
+    if (readlink("/proc/self/fd/1", printed, sizeof printed - 1) < 0)
+        return 1;
+    return strncmp(printed, path, strlen(path)) == 0 && strstr(printed, " (deleted)") ? 0 : 2;
+}
+
+TEST_ON(what_is_printed_lies_where_the_environment_says, struct fixture *fixture)
+{
+    const struct replay_jail_desc desc = describe(fixture, find_printed);
+    int exit_status;
+    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_OK);
+    assert_int_equal(exit_status, 0);
+}
+
 TEST_ON(what_is_printed_is_counted, struct fixture *fixture)
 {
     struct replay_jail_desc desc = describe(fixture, print_much);

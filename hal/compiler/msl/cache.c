@@ -71,14 +71,9 @@ static const char *scratch_directory(void)
 
 static enum hal_status make_private_directory_locked(void)
 {
-    const char *const base = getenv("TMPDIR");
-    snprintf(private_directory, sizeof private_directory, "%s/haltrace-msl-XXXXXX",
-             base && *base ? base : "/tmp");
-    if (!mkdtemp(private_directory)) {
-        const int error = errno;
-        private_directory[0] = '\0';
-        return hal_fail(HAL_IO, "there is no place for compiled kernels: %s", strerror(error));
-    }
+    HAL_TRY(hal_add_context(
+        hal_temporary_folder("haltrace-msl", private_directory, sizeof private_directory),
+        "there is no place for compiled kernels"));
     private_owner = getpid();
     atexit(remove_private_directory);
     return HAL_OK;
