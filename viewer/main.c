@@ -324,6 +324,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
     s.view->following = (*model)->grows;
     const enum hal_status status = interact(&s, o->keys);
     view_destroy(s.view);
+    view_follow_end(&s.follow);
     *model = s.model;
     return status;
 }

@@ -7,6 +7,7 @@
 #include "tests/viewer/decode_trace.h"
 #include "viewer/model/path.h"
 #include "viewer/ui/counters.h"
+#include "viewer/ui/filter.h"
 #include "viewer/ui/follow.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
@@ -83,9 +84,9 @@ WRAP(enum hal_status, view_iterations_find,
 WRAP(enum hal_status, view_counters_find,
      (const struct view_model *model, struct view_task *task, struct view_counters *out_counters),
      (model, task, out_counters), METERING)
-WRAP(void, view_order_sort,
-     (struct view * view, struct view_order *order, view_order_key *key, const void *of),
-     (view, order, key, of), SORTING)
+WRAP(enum hal_status, view_rows_sort,
+     (const struct view_sorting *sorting, struct view_task *task, uint32_t **out_rows),
+     (sorting, task, out_rows), SORTING)
 
 /* ---- A file that grows -------------------------------------------------------------------- */
 
@@ -162,6 +163,7 @@ static void begin(struct followed *f)
 static void end(struct followed *f)
 {
     view_destroy(f->view);
+    view_follow_end(&f->follow);
     view_model_close(f->model);
     view_screen_finish(&f->screen);
 }
@@ -171,6 +173,21 @@ static void type(struct followed *f, const char *keys)
     if (view_type(f->view, keys) != HAL_OK)
         fail_msg("%s", hal_message());
     view_draw(f->view, &f->screen);
+}
+
+/* In one of its rows. */
+static bool shows(const struct followed *f, const char *text)
+{
+    char row[120 + 1] = "";
+    for (int i = 0; i < 40; i++) {
+        for (int column = 0; column < 120; column++) {
+            const uint32_t character = view_screen_cell(&f->screen, i, column)->character;
+            row[column] = character < 0x80 ? (char)character : '?';
+        }
+        if (strstr(row, text))
+            return true;
+    }
+    return false;
 }
 
 static void settle(struct followed *f)
@@ -219,8 +236,8 @@ TEST(the_screen_s_thread_reads_nothing)
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
     type(&f, compared);
     settle(&f);
-    const struct view_model *shadow = f.view->shadow;
-    assert_non_null(shadow);
+    const struct view_compared *other = f.view->other;
+    assert_non_null(other);
     type(&f, "5!");
     settle(&f);
     type(&f, "8ci");
@@ -252,8 +269,10 @@ TEST(the_screen_s_thread_reads_nothing)
     assert_int_not_equal(f.view->marks[1], VIEW_NO_TIME);
     assert_true(f.view->has_search && f.view->shows_path && f.view->shows_counters);
     assert_int_equal(f.view->findings.list[f.view->finding].kind, finding);
-    assert_ptr_equal(f.view->shadow, shadow);
-    assert_non_null(strstr(f.view->difference.text, "has grown since"));
+    assert_ptr_equal(f.view->other, other);
+    f.view->panel = VIEW_PANEL_DIFFERENCE;
+    type(&f, "_");
+    assert_true(shows(&f, "has grown since"));
     assert_int_equal(f.view->repeats.by, 2);
     assert_int_equal(f.view->submissions.shown_by, 1);
     assert_int_equal(f.view->gaps.shown_by, 1);
@@ -308,7 +327,7 @@ TEST(what_runs_comes_to_its_end_first)
     view_follow_look(&f.follow, &f.model, &f.view);
     while (view_job_runs(f.view, VIEW_JOB_READING))
         view_poll(f.view);
-    assert_non_null(f.view->growth);
+    assert_non_null(f.follow.growth);
     const struct view_model *before = f.model;
     type(&f, "5!");
     assert_true(view_job_runs(f.view, VIEW_JOB_FINDINGS));
@@ -422,16 +441,6 @@ static pid_t start_program(const char *end, uint32_t rounds, int *out_told)
     return process;
 }
 
-static bool bar_says(const struct followed *f, const char *state)
-{
-    char bar[120 + 1] = "";
-    for (int column = 0; column < 120; column++) {
-        const uint32_t character = view_screen_cell(&f->screen, 0, column)->character;
-        bar[column] = character < 0x80 ? (char)character : '?';
-    }
-    return strstr(bar, state) != NULL;
-}
-
 /* As the program does that is captured. */
 static int hold(const char *sidecar)
 {
@@ -452,7 +461,7 @@ TEST(a_killed_capture_does_not_go_on)
     for (int i = 0; i < 100; i++)
         look(&f);
     assert_false(f.follow.ended);
-    assert_true(bar_says(&f, " recording "));
+    assert_true(shows(&f, " recording "));
     assert_int_equal(kill(process, SIGKILL), 0);
     assert_int_equal(waitpid(process, &status, 0), process);
     close(told);
@@ -460,14 +469,14 @@ TEST(a_killed_capture_does_not_go_on)
         look(&f);
     assert_null(f.model->health);
     assert_false(f.model->grows);
-    assert_true(bar_says(&f, " incomplete "));
+    assert_true(shows(&f, " incomplete "));
     assert_string_equal(f.view->message, "the capture was left without an end");
     assert_non_null(strstr(f.model->truncated, "'hal-trace recover' has the rest"));
     end_of_jobs(&f);
     end(&f);
     begin(&f); /* and who comes later sees it at once */
     assert_true(f.follow.ended);
-    assert_true(bar_says(&f, " incomplete "));
+    assert_true(shows(&f, " incomplete "));
     const int file = hold(f.model->header->sidecar);
     end(&f);
     begin(&f); /* who read it meanwhile may not have read all */
@@ -529,11 +538,11 @@ TEST(a_flight_recorder_goes_on_between_its_files)
     follow_until_replaced(&f);
     assert_non_null(f.model->health);
     assert_true(f.model->grows && !f.follow.ended);
-    assert_true(bar_says(&f, " recording "));
+    assert_true(shows(&f, " recording "));
     close(file);
     while (!f.follow.ended)
         look(&f);
-    assert_true(bar_says(&f, " healthy "));
+    assert_true(shows(&f, " healthy "));
     assert_string_equal(f.view->message, "the capture has ended");
     assert_int_equal(unlink(sidecar), 0);
     end_of_jobs(&f);

@@ -4,12 +4,12 @@
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/model/path.h"
-#include "viewer/ui/carry.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
 #include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/panes.h"
+#include "viewer/ui/restore.h"
 
 #include <unistd.h>
 
@@ -264,7 +264,7 @@ TEST(escape_gives_up)
         assert_null(view->path);
         assert_null(view->range_kernels);
         assert_null(view->counters);
-        assert_null(view->shadow);
+        assert_null(view->other);
         assert_false(view->shows_path);
         assert_false(view->shows_counters);
         assert_int_equal(view->findings.list_count, 0);
@@ -275,7 +275,7 @@ TEST(escape_gives_up)
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
-        assert_true(view->filter || view->kernels || view->path || view->counters || view->shadow ||
+        assert_true(view->filter || view->kernels || view->path || view->counters || view->other ||
                     view->findings.list_count || view->submissions.rows[1] != 1);
         view_destroy(view);
     }
@@ -371,9 +371,9 @@ TEST(another_trace_is_always_read_aside)
     type(view, compared);
     assert_true(view_job_runs(view, VIEW_JOB_DIFFERENCE));
     finish(view);
-    assert_non_null(view->shadow);
+    assert_non_null(view->other);
     type(view, "D<Enter>"); /* shows this one alone again */
-    assert_null(view->shadow);
+    assert_null(view->other);
     finish(view);
     view_destroy(view);
 }
@@ -430,7 +430,8 @@ TEST(what_runs_is_carried)
     assert_true(view_job_runs(old, VIEW_JOB_FILTER));
     assert_true(view_job_runs(old, VIEW_JOB_SORT));
     assert_int_equal(view_create(model, &view), HAL_OK);
-    view_carry(view, old);
+    while (!view_restore(view, old))
+        ;
     view_destroy(old);
     assert_non_null(view->filter);
     assert_string_equal(view->filter->text, "name~mul");
@@ -462,7 +463,8 @@ TEST(orders_are_carried)
     assert_int_equal(view_create(model, &old), HAL_OK);
     type(old, "3S4S7SS6SS8SS5!SS");
     assert_int_equal(view_create(model, &view), HAL_OK);
-    view_carry(view, old);
+    while (!view_restore(view, old))
+        ;
     type(view, "6"); /* nothing but kernels are made */
     assert_int_equal(view->submissions.count, old->submissions.count);
     const struct {

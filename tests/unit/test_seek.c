@@ -4,8 +4,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/ui/carry.h"
 #include "viewer/ui/panes.h"
+#include "viewer/ui/restore.h"
 
 enum { MOST_AT_ONCE = 8192 };
 
@@ -212,7 +212,8 @@ TEST(another_view_goes_on_searching)
     type("/rms_norm<Enter>");
     finish();
     assert_int_equal(view_create(model, &next), HAL_OK);
-    view_carry(next, view);
+    while (!view_restore(next, view))
+        ;
     view_destroy(view);
     view = next;
     const uint32_t before = view->event;

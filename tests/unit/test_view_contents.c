@@ -4,9 +4,9 @@
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 #include "tests/support/trace_folder.h"
-#include "viewer/ui/carry.h"
 #include "viewer/ui/commands.h"
 #include "viewer/ui/panels/contents.h"
+#include "viewer/ui/restore.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -212,7 +212,8 @@ TEST(a_longer_trace_shows_the_same)
     struct view *next;
     assert_true(longer->last_ns > m->last_ns);
     assert_int_equal(view_create(longer, &next), HAL_OK);
-    view_carry(next, view);
+    while (!view_restore(next, view))
+        ;
     assert_int_equal(next->window.begin_ns, window.begin_ns);
     assert_int_equal(next->window.span_ns, window.span_ns);
     assert_non_null(view_selected(next, &(struct view_span){0}));
@@ -228,7 +229,8 @@ TEST(a_longer_trace_shows_the_same)
     assert_int_equal(view_type(view, "<End>L"), HAL_OK);
     assert_int_equal(view->window.begin_ns + view->window.span_ns, m->last_ns);
     assert_int_equal(view_create(longer, &next), HAL_OK);
-    view_carry(next, view);
+    while (!view_restore(next, view))
+        ;
     assert_int_equal(next->window.begin_ns + next->window.span_ns, longer->last_ns);
     assert_int_equal(next->window.span_ns, view->window.span_ns);
     view_destroy(next);

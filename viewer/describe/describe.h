@@ -75,6 +75,8 @@ struct view_lines {
 };
 void view_lines_add(struct view_lines *lines, const char *key, const char *format, ...)
     HAL_PRINTF(3, 4);
+/* Such lines as they are. */
+void view_lines_add_text(struct view_lines *lines, const char *text, size_t bytes);
 void view_lines_finish(struct view_lines *lines);
 
 /* Whether the file tells everything that happened, and one line about it. */

@@ -9,6 +9,16 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+static bool has_room(struct view_lines *lines, size_t bytes)
+{
+    void *text = lines->text;
+    if (lines->failed || !hal_grow(&text, &lines->capacity, lines->length + bytes + 1, 1))
+        lines->failed = true;
+    else
+        lines->text = text;
+    return !lines->failed;
+}
+
 void view_lines_add(struct view_lines *lines, const char *key, const char *format, ...)
 {
     char value[1024];
@@ -20,15 +30,21 @@ void view_lines_add(struct view_lines *lines, const char *key, const char *forma
         if (*c == '\n' || *c == '\t')
             *c = ' ';
     }
-    const size_t bytes = strlen(key) + strlen(value) + 2;
-    void *text = lines->text;
-    if (lines->failed || !hal_grow(&text, &lines->capacity, lines->length + bytes + 1, 1)) {
-        lines->failed = true;
+    if (!has_room(lines, strlen(key) + strlen(value) + 2))
         return;
-    }
-    lines->text = text;
     lines->length += (size_t)sprintf(lines->text + lines->length, "%s\t%s\n", key, value);
     lines->count++;
+}
+
+void view_lines_add_text(struct view_lines *lines, const char *text, size_t bytes)
+{
+    if (!bytes || !has_room(lines, bytes))
+        return;
+    for (size_t i = 0; i < bytes; i++)
+        lines->count += text[i] == '\n';
+    memcpy(lines->text + lines->length, text, bytes);
+    lines->length += bytes;
+    lines->text[lines->length] = '\0';
 }
 
 void view_lines_finish(struct view_lines *lines)

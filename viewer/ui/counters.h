@@ -42,10 +42,6 @@ void view_counter_text(enum view_counter which, double level, char *out, size_t 
 /* ---- On the screen: meters.c -------------------------------------------------------------- */
 
 void view_counters_destroy(struct view_counters *counters);
-/* Made when they are first asked for; NULL: they are not there yet, were given up, or memory is
- * out, which is said. */
-const struct view_counters *view_counters_of(struct view *view);
-
 /* How many rows they want, and draws them into the last rows of the area, at most half of it.
  * Returns how many it took. */
 int view_meter_rows(const struct view *view);

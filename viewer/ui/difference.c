@@ -5,6 +5,7 @@
 #include "viewer/ui/job.h"
 #include "viewer/ui/panes.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,33 +16,42 @@ static void expand_home(const char *typed, char *out, size_t bytes)
     snprintf(out, bytes, "%s%s", home ? home : "", home ? typed + 1 : typed);
 }
 
-static enum hal_status compare(const struct view_model *model, const struct view_model *other,
-                               struct view_lines *lines)
+/* ---- The other trace below the lanes ------------------------------------------------------- */
+
+/* A view that takes the place of another one shares it. */
+struct view_compared {
+    atomic_uint users;
+    struct view_model *model;
+};
+
+static void leave(void *what)
 {
-    struct view_comparison comparison;
-    HAL_TRY(view_compare(model, other, &comparison));
-    view_comparison_lines(&comparison, lines);
-    view_comparison_finish(&comparison);
-    return lines->failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : HAL_OK;
+    struct view_compared *other = what;
+    if (!other || atomic_fetch_sub(&other->users, 1) > 1)
+        return;
+    view_model_close(other->model);
+    free(other);
 }
 
-/* ---- The other trace below the lanes ------------------------------------------------------ */
-
-static void destroy_model(void *model)
+/* The trace that was compared with before is freed beside the screen. */
+static void show(struct view *view, struct view_compared *other)
 {
-    view_model_close(model);
+    if (view->other)
+        view_release(view, view->other, leave);
+    view->other = other;
+    view->lane_height = other ? 2 : 1;
 }
 
-void view_shadow_close(struct view *view)
+void view_difference_close(struct view *view)
 {
-    view_model_close(view->shadow);
-    view->shadow = NULL;
+    leave(view->other);
+    view_lines_finish(&view->difference);
 }
 
 /* Threads by their names, since programs differ in how many they have; the rest by what it is. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 {
-    const struct view_model *m = view->model, *other = view->shadow;
+    const struct view_model *m = view->model, *other = view->other->model;
     char name[64], named[64];
     view_lane_name(m, &m->lanes[lane], name, sizeof name);
     for (uint32_t i = 0; i < other->lanes_count; i++) {
@@ -57,7 +67,7 @@ const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 /* Moments are compared from the first work of the device on. */
 struct view_axis view_shadow_axis(const struct view *view)
 {
-    const struct view_model *other = view->shadow;
+    const struct view_model *other = view->other->model;
     struct view_window window = view->window;
     window.begin_ns += other->summary.device_begin_ns - view->model->summary.device_begin_ns;
     return (struct view_axis){.model = other, .window = window};
@@ -98,7 +108,7 @@ void view_shadow_draw_delta(struct view *view, struct view_area row)
 /* A job: another trace is opened and compared with this one. */
 struct comparing {
     char path[4096];
-    struct view_model *other;
+    struct view_compared *other;
     struct view_lines lines;
 };
 
@@ -115,34 +125,33 @@ static enum hal_status open_and_compare(const struct view_model *model, void *wo
 {
     enum { READ_END = 900 }; /* of VIEW_TASK_WHOLE */
     struct comparing *c = work;
+    struct view_comparison comparison;
     const struct view_progress progress = {.tell = goes_on, .user = task};
     view_task_part(task, 0, READ_END);
-    HAL_TRY(view_model_open_slowly(c->path, &progress, &c->other));
-    HAL_TRY(compare(model, c->other, &c->lines));
+    if (!(c->other = hal_alloc(1, sizeof *c->other)))
+        return hal_fail(HAL_NO_MEMORY, "no memory to compare");
+    atomic_init(&c->other->users, 1);
+    HAL_TRY(view_model_open_slowly(c->path, &progress, &c->other->model));
+    HAL_TRY(view_compare(model, c->other->model, &comparison));
+    view_comparison_lines(&comparison, &c->lines);
+    view_comparison_finish(&comparison);
+    if (c->lines.failed)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the comparison");
     return view_task_check(task);
 }
 
 static void destroy(void *work)
 {
     struct comparing *c = work;
-    view_model_close(c->other);
+    leave(c->other);
     view_lines_finish(&c->lines);
     free(c);
-}
-
-/* The trace that was compared with before is freed beside the screen. */
-static void leave_other(struct view *view)
-{
-    if (view->shadow)
-        view_release(view, view->shadow, destroy_model);
-    view->shadow = NULL;
 }
 
 static void take(struct view *view, void *work)
 {
     struct comparing *c = work;
-    leave_other(view);
-    view->shadow = c->other;
+    show(view, c->other);
     view_lines_finish(&view->difference);
     view->difference = c->lines;
     view->panel = VIEW_PANEL_DIFFERENCE;
@@ -171,7 +180,7 @@ static void compare_with(struct view *view, const char *path)
     }
     free(c);
     view_job_stop(view, VIEW_JOB_DIFFERENCE);
-    leave_other(view);
+    show(view, NULL);
 }
 
 const struct view_prompt view_difference_prompt = {
@@ -187,4 +196,24 @@ static bool is_there(const struct view *view)
     return view->difference.text != NULL;
 }
 
-const struct view_pane view_difference_pane = {.name = "Diff", .is_there = is_there, .draw = draw};
+/* Its lines tell what was compared. */
+static void restore(struct view *view, const struct view *old)
+{
+    static const char later[] = "the trace has grown since: D compares again";
+    const struct view_lines *lines = &old->difference;
+    if (view->other != old->other) {
+        if (old->other)
+            atomic_fetch_add(&old->other->users, 1);
+        show(view, old->other);
+    }
+    if (!lines->text ||
+        (view->difference.text && strncmp(view->difference.text, lines->text, lines->length) == 0))
+        return;
+    view_lines_finish(&view->difference);
+    view_lines_add_text(&view->difference, lines->text, lines->length);
+    if (!strstr(lines->text, later))
+        view_lines_add(&view->difference, "then", "%s", later);
+}
+
+const struct view_pane view_difference_pane = {
+    .name = "Diff", .is_there = is_there, .restore = restore, .draw = draw};

@@ -133,7 +133,7 @@ static void again(struct view *view, int key)
         search_on(view, key == 'n');
 }
 
-bool view_search_begin(struct view *view, const char *text)
+static bool begin_search(struct view *view, const char *text)
 {
     regex_t search;
     const int failure = regcomp(&search, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
@@ -159,7 +159,7 @@ bool view_search_begin(struct view *view, const char *text)
 
 static void search(struct view *view, const char *text)
 {
-    if (*text && view_search_begin(view, text))
+    if (*text && begin_search(view, text))
         search_on(view, true);
 }
 
@@ -195,7 +195,7 @@ static void take(struct view *view, void *work)
 static const struct view_job_type filter_type = {
     .kind = VIEW_JOB_FILTER, .name = "filter", .run = apply, .take = take, .destroy = destroy};
 
-void view_filter_by(struct view *view, const char *text)
+static void filter_by(struct view *view, const char *text)
 {
     struct view_filter *filter;
     if (view_filter_create(view->model, text, &filter) == HAL_OK)
@@ -207,7 +207,7 @@ void view_filter_by(struct view *view, const char *text)
 static void set_filter(struct view *view, const char *text)
 {
     if (text[strspn(text, " ")]) {
-        view_filter_by(view, text);
+        filter_by(view, text);
         return;
     }
     view_job_stop(view, VIEW_JOB_FILTER);
@@ -373,4 +373,23 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_find_part = {.name = "Finding", .bindings = bindings};
+static const struct view_filter *asked_filter(const struct view *view)
+{
+    const struct view_filter *next = view_job_work(view, VIEW_JOB_FILTER);
+    return next ? next : view->filter;
+}
+
+static void restore(struct view *view, const struct view *old)
+{
+    const struct view_filter *filter = asked_filter(old), *own = asked_filter(view);
+    const bool is_other = filter && (!own || strcmp(own->text, filter->text) != 0);
+    if (is_other && !view->given_up[VIEW_JOB_FILTER])
+        filter_by(view, filter->text);
+    else if (!filter && own)
+        set_filter(view, "");
+    if (old->has_search && (!view->has_search || strcmp(view->searched, old->searched) != 0))
+        (void)begin_search(view, old->searched);
+}
+
+const struct view_pane view_find_part = {
+    .name = "Finding", .restore = restore, .bindings = bindings};

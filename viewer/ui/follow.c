@@ -4,24 +4,25 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "viewer/ui/job.h"
+#include "viewer/ui/restore.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
 /* ---- Reading anew ------------------------------------------------------------------------- */
 
-/* A job. */
+/* A job, and what is shown next. */
 struct view_growth {
-    const char *path;
-    struct view_wishes wishes;
-    struct view_model *model; /* of the file as it is now; NULL: it is to be read */
-    struct view *view;        /* of that, prepared */
+    struct view_follow *follow;
+    struct view_model *model; /* of the file as it is now */
+    struct view *view;        /* of that: it gets what the one that is shown has */
     bool was_left;            /* nobody held the file that is shown, before this one was opened */
     bool is_held, is_over;    /* as in struct view_follow; before it was read, what was so then */
 };
 
-void view_growth_destroy(struct view_growth *growth)
+static void destroy_growth(void *work)
 {
+    struct view_growth *growth = work;
     if (!growth)
         return;
     view_destroy(growth->view);
@@ -54,27 +55,17 @@ static enum hal_status read_anew(const struct view_model *model, void *work, str
     struct view_growth *growth = work;
     const struct view_progress progress = {.tell = goes_on, .user = task};
     (void)model;
-    if (!growth->model) {
-        HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
-        see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);
-    }
-    view_destroy(growth->view); /* of other wishes */
+    HAL_TRY(view_model_open_slowly(growth->follow->path, &progress, &growth->model));
+    see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);
     HAL_TRY(view_create(growth->model, &growth->view));
-    growth->view->task = task;
-    view_prepare(growth->view, &growth->wishes);
-    growth->view->task = NULL;
     return view_task_check(task);
 }
 
 static void take_growth(struct view *view, void *work)
 {
-    view_growth_destroy(view->growth);
-    view->growth = work;
-}
-
-static void destroy_growth(void *work)
-{
-    view_growth_destroy(work);
+    struct view_growth *growth = work;
+    (void)view;
+    growth->follow->growth = growth;
 }
 
 static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
@@ -125,66 +116,45 @@ static bool is_busy(const struct view *view)
 
 int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view *view)
 {
+    const int64_t step_ns = 20000000; /* until the next view's jobs are looked at again */
     if (follow->ended || is_busy(view) || view_job_runs(view, VIEW_JOB_READING))
         return -1;
-    if (view->growth)
-        return 0;
+    if (follow->growth)
+        return view_jobs_awaited(follow->growth->view) ? step_ns : 0;
     const int64_t pause_ns = follow->next_ns - hal_clock_ns();
     return pause_ns > 0 ? pause_ns : 0;
 }
 
-static void start(struct view *view, struct view_growth *growth)
-{
-    view_wishes_of(view, &growth->wishes);
-    view_job_start(view, &reading_type, growth, 0);
-}
-
-static void read_file(const struct view_follow *follow, struct view *view, bool was_left)
+static void read_file(struct view_follow *follow, struct view *view, bool was_left)
 {
     struct view_growth *growth = hal_alloc(1, sizeof *growth);
     if (!growth) {
         view_say(view, "no memory to read the file anew");
         return;
     }
-    growth->path = follow->path;
+    growth->follow = follow;
     growth->was_left = was_left;
     growth->is_held = follow->is_held;
-    start(view, growth);
+    view_job_start(view, &reading_type, growth, 0);
 }
 
+/* The view that was shown, and its model, are freed beside the screen. */
 static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
 {
-    struct view *old = *view;
-    struct view_growth *growth = old->growth;
-    struct view *next = growth->view;
-    old->growth = NULL;
-    view_carry_prepared(next, old);
+    struct view_growth *growth = follow->growth;
+    struct view_growth before = *growth;
+    follow->growth = NULL;
     follow->is_held = growth->is_held;
     follow->ended = growth->is_over;
-    next->following = !follow->ended;
+    growth->view = *view;
+    growth->model = *model;
+    *view = before.view;
+    *model = before.model;
+    (*view)->following = !follow->ended;
     if (follow->ended)
-        view_say(next, growth->model->health ? "the capture has ended"
-                                             : "the capture was left without an end");
-    *view = next;
-    growth->view = old;
-    struct view_model *const before = *model;
-    *model = growth->model;
-    growth->model = before;
-    view_release(next, growth, destroy_growth);
-}
-
-/* Takes the place of what is shown, if it has what the user has by now. */
-static void take_place(struct view_follow *follow, struct view_model **model, struct view **view)
-{
-    struct view_growth *growth = (*view)->growth;
-    struct view_wishes wishes;
-    view_wishes_of(*view, &wishes);
-    if (view_wishes_equal(&wishes, &growth->wishes)) {
-        replace(follow, model, view);
-        return;
-    }
-    (*view)->growth = NULL;
-    start(*view, growth); /* for other wishes */
+        view_say(*view, (*model)->health ? "the capture has ended"
+                                         : "the capture was left without an end");
+    view_release(*view, growth, destroy_growth);
 }
 
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view)
@@ -206,10 +176,16 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
     }
     if (!follow->reads || view_job_runs(*view, VIEW_JOB_READING))
         return;
-    if ((*view)->growth)
-        take_place(follow, model, view);
-    if (view_job_runs(*view, VIEW_JOB_READING))
-        return;
+    if (follow->growth && !view_restore(follow->growth->view, *view))
+        return; /* it is not complete */
+    if (follow->growth)
+        replace(follow, model, view);
     follow->reads = false; /* there, or not to be read now */
     pause_for(follow, now_ns - follow->began_ns);
+}
+
+void view_follow_end(struct view_follow *follow)
+{
+    destroy_growth(follow->growth);
+    follow->growth = NULL;
 }

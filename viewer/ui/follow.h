@@ -5,16 +5,19 @@
 #ifndef VIEWER_FOLLOW_H
 #define VIEWER_FOLLOW_H
 
-#include "viewer/ui/carry.h"
+#include "viewer/ui/view.h"
+
+struct view_growth;
 
 struct view_follow {
     const char *path;
-    int64_t bytes, changed_s; /* of the file, when it was read */
-    int64_t next_ns;          /* when to look again; hal_clock_ns */
-    int64_t began_ns;         /* when reading began */
-    bool reads;               /* it did */
-    bool is_held;             /* by its capture, when it was read */
-    bool ended;               /* its capture has ended, or was killed: nothing more will come */
+    int64_t bytes, changed_s;   /* of the file, when it was read */
+    int64_t next_ns;            /* when to look again; hal_clock_ns */
+    int64_t began_ns;           /* when reading began */
+    bool reads;                 /* it did */
+    struct view_growth *growth; /* what was read, to take the place of what is shown, or NULL */
+    bool is_held;               /* by its capture, when it was read */
+    bool ended;                 /* its capture has ended, or was killed: nothing more will come */
 };
 
 /* `model` was just read from the file, which took so long; no view has been made of it yet: whether
@@ -32,8 +35,7 @@ int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view
  * both, and the view says why. */
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view);
 
-/* What was read of a view that ends. */
-struct view_growth;
-void view_growth_destroy(struct view_growth *growth);
+/* Frees what was read and not shown. The view that is shown has ended before. */
+void view_follow_end(struct view_follow *follow);
 
 #endif

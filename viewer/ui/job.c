@@ -47,7 +47,7 @@ static void give_up(struct view *view, const struct view_job_type *type, const v
 
 static void run_here(struct view *view, const struct view_job_type *type, void *work)
 {
-    if (type->run(view->model, work, view->task) == HAL_OK) {
+    if (type->run(view->model, work, NULL) == HAL_OK) {
         type->take(view, work);
         return;
     }

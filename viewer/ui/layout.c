@@ -28,7 +28,7 @@ static void lay_out(struct view *view, struct view_screen *screen)
     struct view_layout *l = &view->layout;
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
-    int lanes = (int)view_row_count(view) * view_lane_height(view) + (view->shadow != NULL) +
+    int lanes = (int)view_row_count(view) * view->lane_height + (view->lane_height > 1) +
                 view_meter_rows(view),
         panel, columns = all.columns;
     l->side = all.columns > SIDE_PANEL_FROM;

@@ -78,71 +78,23 @@ void view_scroll_to_line(struct view *view, struct view_area area, const struct 
 
 /* ---- Lists -------------------------------------------------------------------------------- */
 
-struct sortable {
-    int64_t key;
-    uint32_t row;
-};
-
 /* A job. */
 struct sorting {
     struct view_order *order;
-    view_order_key *key;
-    const void *of;
-    int by;
-    size_t count;
-    struct sortable *list, *other;
+    struct view_sorting how;
     uint32_t *rows; /* in order, at the end */
 };
-
-/* Two runs of `length`, or what is left of them, become one. Those of the first run stand before
- * equal ones of the second. */
-static void merge(const struct sortable *from, struct sortable *to, size_t first, size_t length,
-                  size_t count)
-{
-    const size_t middle = first + length < count ? first + length : count;
-    const size_t end = middle + length < count ? middle + length : count;
-    size_t a = first, b = middle;
-    for (size_t i = first; i < end; i++)
-        to[i] = b == end || (a < middle && from[a].key >= from[b].key) ? from[a++] : from[b++];
-}
-
-static void order_list(struct sorting *s, struct view_task *task)
-{
-    size_t rounds = 0, done = 0;
-    for (size_t length = 1; length < s->count; length *= 2)
-        rounds++;
-    for (size_t length = 1; length < s->count; length *= 2, done++) {
-        for (size_t i = 0; i < s->count && !view_task_stopped(task); i += 2 * length)
-            merge(s->list, s->other, i, length, s->count);
-        struct sortable *const list = s->list;
-        s->list = s->other;
-        s->other = list;
-        view_task_advance(task, done, rounds);
-    }
-}
 
 static enum hal_status sort_rows(const struct view_model *model, void *work, struct view_task *task)
 {
     struct sorting *s = work;
     (void)model;
-    s->list = hal_alloc(s->count, sizeof *s->list);
-    s->other = hal_alloc(s->count, sizeof *s->other);
-    s->rows = hal_alloc(s->count, sizeof *s->rows);
-    if (!s->list || !s->other || !s->rows)
-        return hal_fail(HAL_NO_MEMORY, "no memory to sort %zu rows", s->count);
-    for (uint32_t i = 0; i < s->count && !view_task_stopped(task); i++)
-        s->list[i] = (struct sortable){.key = s->key(s->of, i, s->by), .row = i};
-    order_list(s, task);
-    for (size_t i = 0; i < s->count; i++)
-        s->rows[i] = s->list[i].row;
-    return view_task_check(task);
+    return view_rows_sort(&s->how, task, &s->rows);
 }
 
 static void destroy_sorting(void *work)
 {
     struct sorting *s = work;
-    free(s->list);
-    free(s->other);
     free(s->rows);
     free(s);
 }
@@ -153,7 +105,7 @@ static void take_rows(struct view *view, void *work)
     uint32_t *const before = s->order->rows;
     (void)view;
     s->order->rows = s->rows;
-    s->order->shown_by = s->by;
+    s->order->shown_by = s->how.by;
     s->rows = before;
     destroy_sorting(s);
 }
@@ -206,9 +158,18 @@ void view_order_sort(struct view *view, struct view_order *order, view_order_key
         view_say(view, "no memory to sort");
         return;
     }
-    *s = (struct sorting){
-        .order = order, .key = key, .of = of, .by = order->by, .count = order->count};
+    *s = (struct sorting){.order = order,
+                          .how = {.key = key, .of = of, .by = order->by, .count = order->count}};
     view_job_start(view, sorting_type(view, order), s, order->count);
+}
+
+void view_order_restore(struct view *view, struct view_order *order, const struct view_order *old,
+                        void (*sort)(struct view *view))
+{
+    if (order->by == old->by || view->given_up[sorting_type(view, order)->kind])
+        return;
+    order->by = old->by;
+    sort(view);
 }
 
 size_t view_order_find(const struct view_order *order, uint32_t row)

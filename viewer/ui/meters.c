@@ -44,7 +44,7 @@ static const struct view_job_type type = {.kind = VIEW_JOB_COUNTERS,
                                           .give_up = give_up,
                                           .destroy = destroy};
 
-const struct view_counters *view_counters_of(struct view *view)
+static const struct view_counters *counters_of(struct view *view)
 {
     if (view->counters || view->given_up[VIEW_JOB_COUNTERS] ||
         view_job_runs(view, VIEW_JOB_COUNTERS))
@@ -111,7 +111,7 @@ int view_meters_draw(struct view *view, struct view_area area)
     const int rows = wanted < area.rows / 2 ? wanted : area.rows / 2;
     if (rows < 1)
         return 0;
-    const struct view_counters *counters = view_counters_of(view);
+    const struct view_counters *counters = counters_of(view);
     for (int i = 0; i < rows; i++) {
         const int row = area.rows - rows + i;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
@@ -124,7 +124,7 @@ int view_meters_draw(struct view *view, struct view_area area)
 
 void view_describe_counters(struct view *view, struct view_lines *lines)
 {
-    const struct view_counters *counters = view->shows_counters ? view_counters_of(view) : NULL;
+    const struct view_counters *counters = view->shows_counters ? counters_of(view) : NULL;
     char text[256];
     size_t length = 0;
     if (!counters)
@@ -148,7 +148,7 @@ static void toggle(struct view *view, int key)
     view->shows_counters = !view->shows_counters;
     view->given_up[VIEW_JOB_COUNTERS] = false;
     if (view->shows_counters)
-        (void)view_counters_of(view);
+        (void)counters_of(view);
     else
         view_job_stop(view, VIEW_JOB_COUNTERS);
 }
@@ -159,4 +159,12 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_meters_part = {.name = "Counting", .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    view->shows_counters = old->shows_counters;
+    if (old->counters)
+        (void)counters_of(view);
+}
+
+const struct view_pane view_meters_part = {
+    .name = "Counting", .restore = restore, .bindings = bindings};

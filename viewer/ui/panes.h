@@ -4,6 +4,7 @@
 #ifndef VIEWER_PANES_H
 #define VIEWER_PANES_H
 
+#include "viewer/ui/sorting.h"
 #include "viewer/ui/view.h"
 
 struct view_binding {
@@ -52,6 +53,9 @@ struct view_pane {
     const char *name;
     bool (*is_there)(const struct view *view); /* NULL: always */
     void (*open)(struct view *view);           /* its panel was asked for */
+    /* Shows what it shows in `old`, of an earlier reading of the file; may be called again until
+     * the jobs that it starts are done: restore.h. */
+    void (*restore)(struct view *view, const struct view *old);
     void (*draw)(struct view *view, struct view_area area);
     const struct view_list *list; /* drawn when there is no `draw` */
     /* Returns the key that does the rest, or VIEW_KEY_NONE. */
@@ -126,9 +130,11 @@ void view_scroll_to_line(struct view *view, struct view_area area, const struct 
 
 /* Rows as they are in the table. False: no memory. */
 bool view_order_init(struct view_order *order, size_t count);
+/* Sorts by `by` of the order as `old` is, unless that was given up. Of the panel's list it is. */
+void view_order_restore(struct view *view, struct view_order *order, const struct view_order *old,
+                        void (*sort)(struct view *view));
 /* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. `of` is
  * what the keys are of, which does not change before the view ends. */
-typedef int64_t view_order_key(const void *of, uint32_t row, int by);
 void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
                      const void *of);
 /* The position of a row, SIZE_MAX for VIEW_NO_REF. */
@@ -155,11 +161,7 @@ unsigned view_seek_percent(const struct view *view);
 
 /* find.c */
 extern const struct view_prompt view_search_prompt;
-/* Replaces the search, and looks for nothing yet. False: the view says why. */
-bool view_search_begin(struct view *view, const char *text);
 void view_search_finish(struct view *view);
-/* Shows only what passes, once that is known. */
-void view_filter_by(struct view *view, const char *text);
 
 /* Whether no filter hides the event. */
 bool view_shows(const struct view *view, const struct view_lane *lane,
@@ -179,9 +181,6 @@ void view_range_kernels_destroy(struct view_range_kernels *kernels);
 /* The range's ends and the marks on the ruler. */
 void view_draw_marks(struct view *view, struct view_area axis);
 
-/* submissions.c, gaps.c: sorts the panel's list by `by` of its order. */
-void view_submissions_sort(struct view *view);
-void view_gaps_sort(struct view *view);
 /* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
 void view_buffers_sort(struct view *view);
 #define VIEW_BUFFER_HEADER "     size      life  created               destroyed             buffer"
@@ -195,7 +194,6 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
  * What is known about a barrier; in a large trace everything counts as needed until the findings
  * are asked for. */
 void view_next_finding(struct view *view);
-void view_findings_sort(struct view *view);
 const struct view_finding *view_current_finding(struct view *view);
 enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
 
@@ -224,7 +222,7 @@ void view_describe_path(struct view *view, struct view_lines *lines);
 /* difference.c: compares with the trace whose name is typed, and shows it below each lane. Ends
  * that. */
 extern const struct view_prompt view_difference_prompt;
-void view_shadow_close(struct view *view);
+void view_difference_close(struct view *view);
 /* The lane of the other trace that is shown below this one, or NULL; its axis, as far from the
  * first work as this one's, without an area. Where the device did more, and where less. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);

@@ -5,6 +5,7 @@
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
 #include "viewer/ui/panes.h"
+#include "viewer/ui/restore.h"
 
 #include "hal/base/mem.h"
 
@@ -309,4 +310,19 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_range_part = {.name = "Measuring", .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    int64_t begin_ns, end_ns;
+    for (size_t i = 0; i < VIEW_MARKS; i++)
+        view->marks[i] = view_same_moment(view, old, old->marks[i]);
+    view->range = old->range;
+    view->range_begin_ns = view_same_moment(view, old, old->range_begin_ns);
+    view->range_end_ns = view_same_moment(view, old, old->range_end_ns);
+    (void)view_range(old, &begin_ns, &end_ns);
+    if (view->range == VIEW_RANGE_SET && is_of(old->range_kernels, begin_ns, end_ns) &&
+        view_range(view, &begin_ns, &end_ns))
+        (void)kernels_of(view, begin_ns, end_ns);
+}
+
+const struct view_pane view_range_part = {
+    .name = "Measuring", .restore = restore, .bindings = bindings};

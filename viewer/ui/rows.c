@@ -8,11 +8,6 @@
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
-int view_lane_height(const struct view *view)
-{
-    return view->shadow ? 2 : 1;
-}
-
 bool view_lane_shown(const struct view *view, uint32_t lane)
 {
     const uint32_t parent = view->model->lanes[lane].parent;
@@ -57,7 +52,7 @@ uint32_t view_lane_of_row(const struct view *view, uint32_t row)
 int view_drawn_row(const struct view *view, uint32_t lane, int rows)
 {
     const int64_t pinned = count_rows(view, VIEW_NO_LANE, true);
-    const int height = view_lane_height(view);
+    const int height = view->lane_height;
     int64_t row = view_row_of(view, lane);
     rows /= height;
     if (row >= pinned) {
@@ -71,7 +66,7 @@ int view_drawn_row(const struct view *view, uint32_t lane, int rows)
 uint32_t view_row_drawn(const struct view *view, int row)
 {
     const uint32_t pinned = count_rows(view, VIEW_NO_LANE, true);
-    row /= view_lane_height(view);
+    row /= view->lane_height;
     return (uint32_t)row < pinned ? (uint32_t)row : (uint32_t)row + view->first_row;
 }
 

@@ -381,7 +381,7 @@ static void draw_cursor(struct view *view, struct view_area axis)
 static void keep_current_row_visible(struct view *view, int rows)
 {
     const uint32_t count = view_row_count(view);
-    const uint32_t visible = (uint32_t)(rows / view_lane_height(view));
+    const uint32_t visible = (uint32_t)(rows / view->lane_height);
     const uint32_t current = view->lane == VIEW_NO_LANE ? 0 : view_row_of(view, view->lane);
     uint32_t pinned = 0;
     while (pinned < count && view->pinned[view_lane_of_row(view, pinned)])
@@ -408,7 +408,7 @@ static void draw_shadow(struct view *view, uint32_t index, struct view_area row)
 
 static void draw(struct view *view, struct view_area area)
 {
-    const int gutter = view->layout.gutter, height = view_lane_height(view);
+    const int gutter = view->layout.gutter, height = view->lane_height;
     if (height > 1) {
         view_shadow_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
         area.rows--;

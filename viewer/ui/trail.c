@@ -265,4 +265,13 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_trail_part = {.name = "Following", .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    view->flow = old->flow;
+    view->shows_path = old->shows_path;
+    if (old->path)
+        (void)view_critical_path(view);
+}
+
+const struct view_pane view_trail_part = {
+    .name = "Following", .restore = restore, .bindings = bindings};

@@ -9,7 +9,6 @@
 #include "viewer/ui/commands.h"
 #include "viewer/ui/counters.h"
 #include "viewer/ui/filter.h"
-#include "viewer/ui/follow.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/contents.h"
 #include "viewer/ui/panels/kernels.h"
@@ -120,11 +119,10 @@ void view_destroy(struct view *view)
     if (!view)
         return;
     view_jobs_finish(view);
-    view_growth_destroy(view->growth);
     view_search_finish(view);
     free(view->open);
     free(view->places);
-    view_shadow_close(view);
+    view_difference_close(view);
     free(view->submissions.rows);
     free(view->gaps.rows);
     free(view->buffers.rows);
@@ -142,7 +140,6 @@ void view_destroy(struct view *view)
     free(view->pinned);
     view_findings_finish(&view->findings);
     view_stacks_destroy(view->stacks);
-    view_lines_finish(&view->difference);
     free(view);
 }
 
@@ -202,6 +199,7 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
         view->places[i] = i;
     }
     view->layout.axis = 1;
+    view->lane_height = 1;
     choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;

@@ -234,15 +234,13 @@ struct view {
     struct view_job *jobs;         /* that run, the last one first */
     uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
     bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
-    struct view_task *task;        /* of the job that makes this view; NULL: it is made */
-    struct view_growth *growth;    /* what was read of a longer file, to take its place, or NULL */
     bool is_live;                  /* somebody waits at a screen, and calls view_poll */
     bool awaits_finding;           /* the first one is chosen when they are there */
     size_t finding;                /* the current one; SIZE_MAX: none */
     struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
-    struct view_lines difference;  /* to another trace; empty: none was named */
-
-    struct view_model *shadow; /* the other trace, below each lane; NULL: there is none */
+    struct view_compared *other;   /* trace, below each lane; NULL: there is none */
+    struct view_lines difference;  /* to it; empty: none was named */
+    int lane_height;               /* rows of the screen that a lane takes */
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;
@@ -331,8 +329,6 @@ bool view_lane_shown(const struct view *view, uint32_t lane);
 int view_drawn_row(const struct view *view, uint32_t lane, int rows);
 uint32_t view_row_drawn(const struct view *view, int row);
 
-/* How many rows of the screen a lane takes. */
-int view_lane_height(const struct view *view);
 /* Makes the lane of that row the current one; the nearest row there is. */
 void view_go_to_row(struct view *view, int64_t row);
 

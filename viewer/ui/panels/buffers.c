@@ -2,6 +2,7 @@
 /* The seventh panel: the buffers, largest first, and a report on memory over time. */
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
+#include "viewer/ui/restore.h"
 
 #include <string.h>
 
@@ -100,7 +101,14 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_memory_pane = {.name = "Memory", .list = &list, .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    view->buffer = view_same_buffer(view, old, old->buffer);
+    view_order_restore(view, &view->buffers, &old->buffers, view_buffers_sort);
+}
+
+const struct view_pane view_memory_pane = {
+    .name = "Memory", .restore = restore, .list = &list, .bindings = bindings};
 
 /* ---- Memory over time --------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
+#include "viewer/ui/restore.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -347,5 +348,14 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+static void restore(struct view *view, const struct view *old)
+{
+    view->content_buffer = view_same_buffer(view, old, old->content_buffer);
+    view->content_choice = view_same_buffer(view, old, old->content_choice);
+    view->content_of = old->content_of;
+    view->content_row = old->content_row;
+    view->content_type = old->content_type;
+}
+
 const struct view_pane view_contents_pane = {
-    .name = "Contents", .draw = draw, .list = &list, .bindings = bindings};
+    .name = "Contents", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};

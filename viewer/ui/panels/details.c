@@ -6,28 +6,15 @@
 
 #include <string.h>
 
-/* One line of a text of key\tvalue lines; returns the next one. */
-static const char *add_line(struct view_lines *lines, const char *at)
-{
-    char key[64], value[1024];
-    const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');
-    snprintf(key, sizeof key, "%.*s", (int)(tab - at), at);
-    snprintf(value, sizeof value, "%.*s", (int)(end - tab - 1), tab + 1);
-    view_lines_add(lines, key, "%s", value);
-    return end + 1;
-}
-
 /* What the event is comes first, then what it means for the whole, then the rest. */
 static void join(struct view_lines *out, const struct view_lines *facts,
                  const struct view_lines *meaning)
 {
-    const char *at = facts->text, *more = meaning->text;
-    if (at && *at)
-        at = add_line(out, at);
-    while (more && *more)
-        more = add_line(out, more);
-    while (at && *at)
-        at = add_line(out, at);
+    const char *end = facts->text ? strchr(facts->text, '\n') : NULL;
+    const size_t first = end ? (size_t)(end - facts->text) + 1 : 0;
+    view_lines_add_text(out, facts->text, first);
+    view_lines_add_text(out, meaning->text, meaning->length);
+    view_lines_add_text(out, facts->text + first, facts->length - first);
 }
 
 static void draw(struct view *view, struct view_area area)

@@ -5,6 +5,7 @@
 #include "viewer/ui/panes.h"
 
 static void choose(struct view *view, size_t index);
+static void sort_list(struct view *view);
 
 static enum hal_status look(const struct view_model *model, void *work, struct view_task *task)
 {
@@ -23,7 +24,7 @@ static void take(struct view *view, void *work)
     view->findings = *found;
     free(found);
     if (view->findings_by)
-        view_findings_sort(view);
+        sort_list(view);
     if (view->awaits_finding && view->findings.list_count) {
         view->message[0] = '\0';
         choose(view, 0);
@@ -171,7 +172,7 @@ static const struct {
                     {"place in time", compare_places}};
 
 /* The current one stays the current one. */
-void view_findings_sort(struct view *view)
+static void sort_list(struct view *view)
 {
     struct view_findings *all = &view->findings;
     const uint32_t rank =
@@ -196,7 +197,7 @@ static void sort(struct view *view, int key)
         return;
     }
     view->findings_by = (view->findings_by + 1) % ORDERS;
-    view_findings_sort(view);
+    sort_list(view);
     view_say(view, "findings by %s", orders[view->findings_by].name);
 }
 
@@ -205,5 +206,31 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+/* The current one is one of the same kind, as many before it as there were. */
+static void restore(struct view *view, const struct view *old)
+{
+    const struct view_findings *before = &old->findings, *now;
+    size_t nth = 0;
+    if (view->findings_by != old->findings_by) {
+        view->findings_by = old->findings_by;
+        sort_list(view);
+    }
+    if (!old->has_findings || old->finding >= before->list_count) {
+        if (old->has_findings)
+            (void)findings_of(view);
+        return;
+    }
+    now = findings_of(view);
+    const enum view_finding_kind kind = before->list[old->finding].kind;
+    for (size_t i = 0; i < old->finding; i++)
+        nth += before->list[i].kind == kind;
+    for (size_t i = 0; i < now->list_count; i++) {
+        if (now->list[i].kind == kind && nth-- == 0) {
+            view->finding = i;
+            return;
+        }
+    }
+}
+
 const struct view_pane view_findings_pane = {
-    .name = "Findings", .draw = draw, .list = &list, .bindings = bindings};
+    .name = "Findings", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};

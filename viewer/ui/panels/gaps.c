@@ -51,7 +51,7 @@ static int64_t sort_key(const void *of, uint32_t row, int by)
     return by ? gap->end_ns - gap->begin_ns : 0;
 }
 
-void view_gaps_sort(struct view *view)
+static void sort_by_key(struct view *view)
 {
     view_order_sort(view, &view->gaps, sort_key, view->model);
 }
@@ -61,7 +61,7 @@ static void sort(struct view *view, int key)
     (void)key;
     view->gaps.by = !view->gaps.by;
     view_say(view, "gaps by %s", view->gaps.by ? "length, longest first" : "time");
-    view_gaps_sort(view);
+    sort_by_key(view);
 }
 
 static const struct view_binding bindings[] = {
@@ -69,4 +69,10 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_gaps_pane = {.name = "Gaps", .list = &list, .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    view_order_restore(view, &view->gaps, &old->gaps, sort_by_key);
+}
+
+const struct view_pane view_gaps_pane = {
+    .name = "Gaps", .restore = restore, .list = &list, .bindings = bindings};

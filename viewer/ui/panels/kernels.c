@@ -261,6 +261,29 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+/* Kernels are called the same. */
+static void restore(struct view *view, const struct view *old)
+{
+    char name[256], other[256];
+    view->kernels_by = old->kernels_by;
+    if (!old->kernels || !view_kernels_work(view))
+        return;
+    struct view_order *order = &view->kernels->order;
+    if (order->by != old->kernels->order.by && !view->given_up[VIEW_JOB_SORT_KERNELS]) {
+        order->by = old->kernels->order.by;
+        view_order_sort(view, order, sort_key, view->kernels);
+    }
+    view->kernel = VIEW_NO_REF;
+    if (old->kernel == VIEW_NO_REF)
+        return;
+    view_work_name(&old->kernels->work, old->kernel, name, sizeof name);
+    for (uint32_t i = 0; i < order->count && view->kernel == VIEW_NO_REF; i++) {
+        view_work_name(&view->kernels->work, i, other, sizeof other);
+        if (strcmp(name, other) == 0)
+            view->kernel = i;
+    }
+}
+
 static void open(struct view *view)
 {
     if (view_kernels_work(view) && view_kernels_hint(view))
@@ -268,4 +291,4 @@ static void open(struct view *view)
 }
 
 const struct view_pane view_kernels_pane = {
-    .name = "Kernels", .open = open, .list = &list, .bindings = bindings};
+    .name = "Kernels", .open = open, .restore = restore, .list = &list, .bindings = bindings};

@@ -216,8 +216,18 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+static void restore(struct view *view, const struct view *old)
+{
+    const bool is_there = view->iterations != NULL;
+    if (!is_there)
+        view->repeats.by = old->repeats.by; /* once they are there */
+    if (old->iterations && iterations_of(view) && is_there && view->repeats.by != old->repeats.by &&
+        !view->given_up[VIEW_JOB_SORT_ITERATIONS])
+        sort_by(view, old->repeats.by);
+}
+
 const struct view_pane view_iterations_pane = {
-    .name = "Iterations", .draw = draw, .list = &list, .bindings = bindings};
+    .name = "Iterations", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};
 
 void view_next_iteration(struct view *view, bool forward)
 {

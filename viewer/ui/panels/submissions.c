@@ -81,7 +81,7 @@ static int64_t sort_key(const void *of, uint32_t row, int by)
     return submit_ns != VIEW_NO_TIME ? s->begin_ns - submit_ns : 0;
 }
 
-void view_submissions_sort(struct view *view)
+static void sort_by_key(struct view *view)
 {
     view_order_sort(view, &view->submissions, sort_key, view->model);
 }
@@ -93,7 +93,7 @@ static void sort(struct view *view, int key)
                                               "queueing, longest first"};
     view->submissions.by = (view->submissions.by + 1) % ORDERS;
     view_say(view, "submissions by %s", names[view->submissions.by]);
-    view_submissions_sort(view);
+    sort_by_key(view);
 }
 
 static const struct view_binding bindings[] = {
@@ -101,5 +101,10 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+static void restore(struct view *view, const struct view *old)
+{
+    view_order_restore(view, &view->submissions, &old->submissions, sort_by_key);
+}
+
 const struct view_pane view_submissions_pane = {
-    .name = "Submissions", .list = &list, .bindings = bindings};
+    .name = "Submissions", .restore = restore, .list = &list, .bindings = bindings};
