@@ -5,12 +5,14 @@
 #include "format/file/sidecar.h"
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
+#include "viewer/describe/iterations.h"
 #include "viewer/model/path.h"
 #include "viewer/ui/counters.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/follow.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
+#include "viewer/ui/panes.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -273,10 +275,11 @@ TEST(the_screen_s_thread_reads_nothing)
     f.view->panel = VIEW_PANEL_DIFFERENCE;
     type(&f, "_");
     assert_true(shows(&f, "has grown since"));
-    assert_int_equal(f.view->repeats.by, 2);
-    assert_int_equal(f.view->submissions.shown_by, 1);
-    assert_int_equal(f.view->gaps.shown_by, 1);
-    assert_int_equal(f.view->buffers.shown_by, f.view->buffers.by);
+    assert_int_equal(view_pane_order(f.view, &view_iterations_pane)->by, 2);
+    assert_int_equal(view_pane_order(f.view, &view_submissions_pane)->shown_by, 1);
+    assert_int_equal(view_pane_order(f.view, &view_gaps_pane)->shown_by, 1);
+    assert_int_equal(view_pane_order(f.view, &view_memory_pane)->shown_by,
+                     view_pane_order(f.view, &view_memory_pane)->by);
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
         type(&f, panels[i]);
         if (view_jobs_awaited(f.view))
@@ -309,7 +312,7 @@ TEST(what_changes_meanwhile_is_made_for_it)
     follow_until_replaced(&f);
     assert_non_null(f.view->filter);
     assert_string_equal(f.view->filter->text, "name~mul");
-    assert_int_equal(f.view->submissions.shown_by, 1);
+    assert_int_equal(view_pane_order(f.view, &view_submissions_pane)->shown_by, 1);
     assert_false(view_jobs_awaited(f.view));
     assert_int_equal(elsewhere[OPENING], 1);
     assert_int_equal(here[OPENING], 0);
@@ -363,11 +366,11 @@ TEST(what_was_given_up_stays_so)
     assert_true(view_job_runs(f.view, VIEW_JOB_READING));
     follow_until_replaced(&f);
     assert_int_equal(f.view->panel, VIEW_PANEL_KERNELS);
-    assert_null(f.view->kernels);
+    assert_null(view_pane_order(f.view, &view_kernels_pane)->of);
     assert_false(view_jobs_awaited(f.view));
     type(&f, "16");
     settle(&f);
-    assert_non_null(f.view->kernels);
+    assert_non_null(view_pane_order(f.view, &view_kernels_pane)->of);
     end(&f);
 }
 

@@ -260,7 +260,7 @@ TEST(escape_gives_up)
         assert_false(view_job_runs(view, cases[i].kind));
         finish(view);
         assert_null(view->filter);
-        assert_null(view->kernels);
+        assert_null(view_pane_order(view, &view_kernels_pane)->of);
         assert_null(view->path);
         assert_null(view->range_kernels);
         assert_null(view->counters);
@@ -268,15 +268,16 @@ TEST(escape_gives_up)
         assert_false(view->shows_path);
         assert_false(view->shows_counters);
         assert_int_equal(view->findings.list_count, 0);
-        assert_int_equal(view->submissions.by, 0);
-        assert_int_equal(view->submissions.rows[1], 1);
+        assert_int_equal(view_pane_order(view, &view_submissions_pane)->by, 0);
+        assert_int_equal(view_order_row(view_pane_order(view, &view_submissions_pane), 1), 1);
         if (view->range == VIEW_RANGE_SET)
             type(view, "v");
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
-        assert_true(view->filter || view->kernels || view->path || view->counters || view->other ||
-                    view->findings.list_count || view->submissions.rows[1] != 1);
+        assert_true(view->filter || view_pane_order(view, &view_kernels_pane)->of || view->path ||
+                    view->counters || view->other || view->findings.list_count ||
+                    view_order_row(view_pane_order(view, &view_submissions_pane), 1) != 1);
         view_destroy(view);
     }
     view_screen_finish(&screen);
@@ -295,7 +296,7 @@ TEST(kernels_are_those_of_the_range)
         view_draw(view, &screen);
         type(view, "6");
         draw_until_done(view, &screen);
-        assert_non_null(view->kernels);
+        assert_non_null(view_pane_order(view, &view_kernels_pane)->of);
         type(view, "g30%<Enter>vg60%<Enter>v");
         view_draw(view, &screen);
         assert_int_equal(view_job_runs(view, VIEW_JOB_RANGE), live);
@@ -332,13 +333,13 @@ TEST(kernels_are_those_of_the_range)
 /* Whether the list is in the order that was asked for last, equal ones by their numbers. */
 static bool gaps_are_by_length(const struct view *view)
 {
-    bool sorted = view->gaps.by == 1 && view->gaps.shown_by == 1;
+    const struct view_order *order = view_pane_order(view, &view_gaps_pane);
+    bool sorted = order->by == 1 && order->shown_by == 1;
     for (size_t i = 1; i < model->gaps_count; i++) {
-        const struct view_gap *a = &model->gaps[view->gaps.rows[i - 1]];
-        const struct view_gap *b = &model->gaps[view->gaps.rows[i]];
+        const uint32_t first = view_order_row(order, i - 1), second = view_order_row(order, i);
+        const struct view_gap *a = &model->gaps[first], *b = &model->gaps[second];
         const int64_t first_ns = a->end_ns - a->begin_ns, second_ns = b->end_ns - b->begin_ns;
-        sorted = sorted && (first_ns > second_ns ||
-                            (first_ns == second_ns && view->gaps.rows[i - 1] < view->gaps.rows[i]));
+        sorted = sorted && (first_ns > second_ns || (first_ns == second_ns && first < second));
     }
     return sorted;
 }
@@ -356,8 +357,8 @@ TEST(another_order_or_filter_takes_the_place_of_one_that_runs)
     assert_null(view->filter);
     type(view, "3SS"); /* the first one is left for the second */
     finish(view);
-    assert_int_equal(view->submissions.by, 2);
-    assert_int_equal(view->submissions.shown_by, 2);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->by, 2);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->shown_by, 2);
     view_destroy(view);
 }
 
@@ -386,8 +387,8 @@ TEST(one_list_does_not_end_the_sorting_of_another)
     assert_true(view_job_runs(view, VIEW_JOB_SORT));
     assert_true(view_job_runs(view, VIEW_JOB_SORT_GAPS));
     finish(view);
-    assert_int_equal(view->submissions.by, 1);
-    assert_int_equal(view->submissions.shown_by, 1);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->by, 1);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->shown_by, 1);
     assert_true(gaps_are_by_length(view));
     type(view, "8");
     finish(view);
@@ -436,7 +437,8 @@ TEST(what_runs_is_carried)
     assert_non_null(view->filter);
     assert_string_equal(view->filter->text, "name~mul");
     assert_true(view->filter->passed > 0);
-    assert_int_equal(view->submissions.shown_by, view->submissions.by);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->shown_by,
+                     view_pane_order(view, &view_submissions_pane)->by);
     assert_true(view->is_live);
     view_draw(view, &screen);
     assert_false(view_jobs_awaited(view));
@@ -465,23 +467,16 @@ TEST(orders_are_carried)
     assert_int_equal(view_create(model, &view), HAL_OK);
     while (!view_restore(view, old))
         ;
-    type(view, "6"); /* nothing but kernels are made */
-    assert_int_equal(view->submissions.count, old->submissions.count);
-    const struct {
-        const struct view_order *old, *now;
-    } lists[] = {{&old->submissions, &view->submissions},
-                 {&old->gaps, &view->gaps},
-                 {&old->buffers, &view->buffers}};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        assert_memory_equal(lists[i].now->rows, lists[i].old->rows,
-                            lists[i].old->count * sizeof *lists[i].old->rows);
-    for (size_t i = 0; view_kernels_row(old, i); i++)
-        assert_int_equal(view_kernels_row(view, i)->kernel, view_kernels_row(old, i)->kernel);
-    type(view, "8");
-    assert_int_equal(view_iterations_pane.list->count(view), old->iterations->list_count);
-    assert_non_null(view->repeats.rows);
-    assert_memory_equal(view->repeats.rows, old->repeats.rows,
-                        old->repeats.count * sizeof *old->repeats.rows);
+    static const struct view_pane *const panes[] = {&view_submissions_pane, &view_gaps_pane,
+                                                    &view_memory_pane, &view_kernels_pane,
+                                                    &view_iterations_pane};
+    for (size_t i = 0; i < sizeof panes / sizeof *panes; i++) {
+        const struct view_order *now = view_pane_order(view, panes[i]),
+                                *before = view_pane_order(old, panes[i]);
+        assert_true(panes[i]->list->count(view) > 0);
+        assert_int_equal(now->count, before->count);
+        assert_memory_equal(now->rows, before->rows, before->count * sizeof *before->rows);
+    }
     assert_true(view_findings_pane.list->count(view) == old->findings.list_count);
     for (size_t i = 0; i < old->findings.list_count; i++)
         assert_int_equal(view->findings.list[i].rank, old->findings.list[i].rank);

@@ -576,10 +576,11 @@ TEST(lists_and_timeline_agree)
                      3);
     type("S1");
     type("3");
-    assert_int_equal(view->submissions.by, 1);
+    assert_int_equal(view_pane_order(view, &view_submissions_pane)->by, 1);
     int64_t before_ns = INT64_MAX;
     for (size_t i = 0; i < model->submissions_count; i++) {
-        const struct view_submission *s = &model->submissions[view->submissions.rows[i]];
+        const struct view_submission *s =
+            &model->submissions[view_order_row(view_pane_order(view, &view_submissions_pane), i)];
         assert_true(s->end_ns - s->begin_ns <= before_ns);
         before_ns = s->end_ns - s->begin_ns;
     }

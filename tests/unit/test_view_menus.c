@@ -320,26 +320,28 @@ TEST(findings_are_sorted)
 TEST(iterations_are_sorted)
 {
     type("8S");
-    assert_int_equal(view->repeats.count, 4); /* tokens */
-    for (size_t i = 1; i < view->repeats.count; i++) {
-        const struct view_iteration *a = &view->iterations->list[view->repeats.rows[i - 1]],
-                                    *b = &view->iterations->list[view->repeats.rows[i]];
+    const struct view_order *order = view_pane_order(view, &view_iterations_pane);
+    const struct view_iterations *iterations = order->of;
+    assert_int_equal(order->count, 4); /* tokens */
+    for (size_t i = 1; i < order->count; i++) {
+        const struct view_iteration *a = &iterations->list[view_order_row(order, i - 1)],
+                                    *b = &iterations->list[view_order_row(order, i)];
         assert_true(a->end_ns - a->begin_ns >= b->end_ns - b->begin_ns);
     }
     /* The list's third row is what it shows, and where Enter goes. */
-    const struct view_iteration *third = &view->iterations->list[view->repeats.rows[2]];
+    const struct view_iteration *third = &iterations->list[view_order_row(order, 2)];
     view_iterations_pane.list->select(view, 2);
     assert_int_equal(view->cursor_ns, third->begin_ns);
     assert_int_equal(view_iterations_pane.list->current(view), 2);
     /* From one to the next it goes in time, however the list is sorted. */
-    for (size_t i = 1; i < view->repeats.count; i++) {
-        view_set_cursor(view, view->iterations->list[i - 1].begin_ns);
+    for (size_t i = 1; i < order->count; i++) {
+        view_set_cursor(view, iterations->list[i - 1].begin_ns);
         type("t");
-        assert_int_equal(view->cursor_ns, view->iterations->list[i].begin_ns);
+        assert_int_equal(view->cursor_ns, iterations->list[i].begin_ns);
     }
     type("SSS");
-    for (uint32_t i = 0; i < view->repeats.count; i++)
-        assert_int_equal(view->repeats.rows[i], i);
+    for (uint32_t i = 0; i < order->count; i++)
+        assert_int_equal(view_order_row(order, i), i);
 }
 
 TEST(iterations_say_which_one_it_is)

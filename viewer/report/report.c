@@ -134,16 +134,26 @@ static enum hal_status write_timeline(const struct report *r)
     return status;
 }
 
-static enum hal_status write_list(const struct report *r, const struct view_list *list)
+/* Of its rows so many at most. */
+static void write_rows(const struct report *r, struct view *view, const struct view_list *list,
+                       size_t most)
 {
-    struct view *view;
     char row[1024];
-    HAL_TRY(view_create(r->model, &view));
+    const size_t count = list->count(view);
     write_clean(r, list->header);
-    for (size_t i = 0; i < list->count(view); i++) {
+    for (size_t i = 0; i < count && i < most; i++) {
         list->row(view, i, row, sizeof row);
         write_clean(r, row);
     }
+    if (count > most)
+        fprintf(r->file, "... and %zu smaller ones\n", count - most);
+}
+
+static enum hal_status write_list(const struct report *r, const struct view_list *list)
+{
+    struct view *view;
+    HAL_TRY(view_create(r->model, &view));
+    write_rows(r, view, list, SIZE_MAX);
     view_destroy(view);
     return HAL_OK;
 }
@@ -156,7 +166,7 @@ static enum hal_status write_kernels(const struct report *r)
     if (status == HAL_OK) {
         const struct view_work_total *total = view_kernels_total(view);
         char note[300];
-        status = write_list(r, view_kernels_pane.list);
+        write_rows(r, view, view_kernels_pane.list, SIZE_MAX);
         snprintf(note, sizeof note,
                  "\nalone: execution of submissions that dispatch nothing else (%s of %s); share: "
                  "of all execution, %s;",
@@ -185,18 +195,11 @@ static enum hal_status write_memory(const struct report *r)
     if (failed)
         return hal_fail(HAL_NO_MEMORY, "no memory for the report");
     struct view *view;
-    char row[1024];
     HAL_TRY(view_create(r->model, &view));
-    if (view->buffers.count) {
+    if (r->model->buffers_count) {
         fputc('\n', r->file);
-        write_clean(r, VIEW_BUFFER_HEADER);
+        write_rows(r, view, view_memory_pane.list, LARGEST);
     }
-    for (size_t i = 0; i < view->buffers.count && i < LARGEST; i++) {
-        view_buffer_text(r->model, view->buffers.rows[i], row, sizeof row);
-        write_clean(r, row);
-    }
-    if (view->buffers.count > LARGEST)
-        fprintf(r->file, "... and %zu smaller ones\n", view->buffers.count - LARGEST);
     view_destroy(view);
     return HAL_OK;
 }
@@ -205,21 +208,17 @@ static enum hal_status write_iterations(const struct report *r)
 {
     struct view *view;
     struct view_lines lines = {0};
-    char row[512];
+    const struct view_iterations *iterations;
     HAL_TRY(view_create(r->model, &view));
-    enum hal_status status = view_repeats_need(view);
+    enum hal_status status = view_repeats_need(view, &iterations);
     if (status == HAL_OK) {
-        view_iterations_lines(view->iterations, &lines);
+        view_iterations_lines(iterations, &lines);
         write_lines(r, &lines);
         if (lines.failed)
             status = hal_fail(HAL_NO_MEMORY, "no memory for the report");
-        if (view->iterations->list_count) {
+        if (iterations->list_count) {
             fputc('\n', r->file);
-            write_clean(r, VIEW_ITERATION_HEADER);
-        }
-        for (size_t i = 0; i < view->iterations->list_count; i++) {
-            view_iteration_text(view->iterations, i, row, sizeof row);
-            write_clean(r, row);
+            write_rows(r, view, view_iterations_pane.list, SIZE_MAX);
         }
     }
     view_lines_finish(&lines);

@@ -14,6 +14,7 @@ struct view_job_type {
     enum view_job_kind kind;
     const char *name;  /* in the status line, and of the thread: at most 15 bytes */
     bool always_aside; /* also in a small trace */
+    size_t work_bytes; /* of a work that is all zero at first: view_job_ask */
     bool is_unasked;   /* nobody waits for it: it is not shown, and not given up by a key */
     /* On the thread. HAL_TIMEOUT when the task was stopped. */
     enum hal_status (*run)(const struct view_model *model, void *work, struct view_task *task);
@@ -28,7 +29,14 @@ struct view_job_type {
 /* Looks at so many things. Owns the work from now on. One of the same kind that runs is ended, and
  * nobody is told. */
 void view_job_start(struct view *view, const struct view_job_type *type, void *work, uint64_t size);
-/* Of a job that looks at all that happened. */
+/* Starts one that looks at all that happened, with a new work, unless it may not start. */
+void view_job_ask(struct view *view, const struct view_job_type *type);
+/* Whether none runs, and what it makes was not given up. */
+bool view_job_may_start(const struct view *view, enum view_job_kind kind);
+/* Does it now, on this thread: what it makes is there when that succeeds. Owns the work. */
+enum hal_status view_job_now(struct view *view, const struct view_job_type *type,
+                             void *work) HAL_CHECKED;
+/* The size of a job that looks at all that happened. */
 uint64_t view_job_whole(const struct view *view);
 
 bool view_job_runs(const struct view *view, enum view_job_kind kind);

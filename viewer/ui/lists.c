@@ -119,65 +119,59 @@ static void give_up_sorting(struct view *view, const void *work)
 }
 
 /* The list's own, so that sorting one leaves another's sorting alone. */
-static const struct view_job_type *sorting_type(const struct view *view,
-                                                const struct view_order *order)
+static const struct view_job_type *type_of(const struct view_order *order)
 {
 #define SORTING(of, noun)                                                                          \
-    {                                                                                              \
-        .kind = (of), .name = (noun), .run = sort_rows, .take = take_rows,                         \
-        .give_up = give_up_sorting, .destroy = destroy_sorting                                     \
+    [of - VIEW_JOB_SORT] = {                                                                       \
+        .kind = (of),                                                                              \
+        .name = (noun),                                                                            \
+        .run = sort_rows,                                                                          \
+        .take = take_rows,                                                                         \
+        .give_up = give_up_sorting,                                                                \
+        .destroy = destroy_sorting                                                                 \
     }
-    static const struct view_job_type submissions = SORTING(VIEW_JOB_SORT, "sorting"),
-                                      gaps = SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
-                                      buffers = SORTING(VIEW_JOB_SORT_BUFFERS, "sorting buffers"),
-                                      repeats =
-                                          SORTING(VIEW_JOB_SORT_ITERATIONS, "sorting repeats"),
-                                      kernels = SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels");
+    static const struct view_job_type types[] = {
+        SORTING(VIEW_JOB_SORT, "sorting"), SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
+        SORTING(VIEW_JOB_SORT_BUFFERS, "sorting buffers"),
+        SORTING(VIEW_JOB_SORT_ITERATIONS, "sorting repeats"),
+        SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels")};
 #undef SORTING
-    return order == &view->submissions ? &submissions
-           : order == &view->gaps      ? &gaps
-           : order == &view->buffers   ? &buffers
-           : order == &view->repeats   ? &repeats
-                                       : &kernels;
+    return &types[order->ordering->kind - VIEW_JOB_SORT];
 }
 
-bool view_order_init(struct view_order *order, size_t count)
-{
-    order->rows = hal_alloc(count, sizeof *order->rows);
-    order->count = count;
-    for (uint32_t i = 0; order->rows && i < count; i++)
-        order->rows[i] = i;
-    return order->rows != NULL;
-}
-
-void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
-                     const void *of)
+void view_order_sort(struct view *view, struct view_order *order, int by)
 {
     struct sorting *s = hal_alloc(1, sizeof *s);
     if (!s) {
         view_say(view, "no memory to sort");
         return;
     }
-    *s = (struct sorting){.order = order,
-                          .how = {.key = key, .of = of, .by = order->by, .count = order->count}};
-    view_job_start(view, sorting_type(view, order), s, order->count);
+    order->by = by;
+    *s = (struct sorting){
+        .order = order,
+        .how = {.key = order->ordering->key, .of = order->of, .by = by, .count = order->count}};
+    view_job_start(view, type_of(order), s, order->count);
 }
 
-void view_order_restore(struct view *view, struct view_order *order, const struct view_order *old,
-                        void (*sort)(struct view *view))
+void view_order_restore(struct view *view, struct view_order *order, int by)
 {
-    if (order->by == old->by || view->given_up[sorting_type(view, order)->kind])
-        return;
-    order->by = old->by;
-    sort(view);
+    if (!order->of)
+        order->by = by;
+    else if (by >= 0 && order->by != by && !view->given_up[order->ordering->kind])
+        view_order_sort(view, order, by);
+}
+
+uint32_t view_order_row(const struct view_order *order, size_t index)
+{
+    return order->rows ? order->rows[index] : (uint32_t)index;
 }
 
 size_t view_order_find(const struct view_order *order, uint32_t row)
 {
     if (row == VIEW_NO_REF || row >= order->count)
         return SIZE_MAX;
-    size_t i = order->rows[row] == row ? row : 0; /* not sorted */
-    while (order->rows[i] != row)
+    size_t i = view_order_row(order, row) == row ? row : 0; /* not sorted */
+    while (view_order_row(order, i) != row)
         i++;
     return i;
 }
@@ -215,6 +209,24 @@ void view_list_draw(struct view *view, const struct view_list *list, struct view
     if (list->missing)
         list->missing(view, text, sizeof text);
     view_write_cut(area, 1, 1, area.columns - 2, VIEW_STYLE_DIM, text);
+}
+
+void view_list_sort(struct view *view, int key)
+{
+    const struct view_list *list = view_panel_pane(view, view->panel)->list;
+    struct view_order *order = list->order(view);
+    const struct view_ordering *o = order->ordering;
+    char why[160];
+    (void)key;
+    snprintf(why, sizeof why, "there are no %s to sort", o->noun);
+    if (list->missing && !list->count(view)) {
+        list->missing(view, why, sizeof why);
+        view_say(view, "%s", why);
+        return;
+    }
+    const int by = (order->by + 1) % o->count;
+    view_say(view, "%s by %s", o->noun, o->names[by]);
+    view_order_sort(view, order, by);
 }
 
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,

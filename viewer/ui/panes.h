@@ -19,6 +19,25 @@ struct view_column {
     int end;
 };
 
+/* Which orders a list has: `by` of each is an index of `names`. */
+struct view_ordering {
+    enum view_job_kind kind; /* VIEW_JOB_SORT... */
+    const char *noun;        /* "gaps" */
+    const char *const *names;
+    int count;
+    view_order_key *key;
+};
+
+/* The rows of a list, in the order in which it shows them. */
+struct view_order {
+    const struct view_ordering *ordering;
+    const void *of; /* what the keys are of: it does not change any more; NULL: not there yet */
+    size_t count;
+    uint32_t *rows; /* NULL: as they are numbered */
+    int by;         /* what they are asked to be sorted by */
+    int shown_by;   /* what they are sorted by until that is done */
+};
+
 /* Rows, one of which belongs to the selection. */
 struct view_list {
     const char *header;
@@ -28,7 +47,8 @@ struct view_list {
     void (*row)(struct view *view, size_t row, char *out, size_t bytes);
     void (*select)(struct view *view, size_t row);
     void (*missing)(struct view *view, char *out,
-                    size_t bytes); /* why there are no rows, or NULL */
+                    size_t bytes);                        /* why there are no rows, or NULL */
+    struct view_order *(*order)(const struct view *view); /* NULL: there is but one */
 };
 
 /* Choices that are asked for. */
@@ -47,10 +67,13 @@ struct view_prompt {
     const struct view_pane *pane;               /* what is shown meanwhile, or NULL: the panel */
 };
 
-/* A part of the view: what it draws, and the keys that it takes. One file defines it, as one const
- * table; what it has not is NULL. */
+/* A part of the view: its own state, what it draws, and the keys that it takes. One file defines
+ * it, as one const table; what it has not is NULL. */
 struct view_pane {
     const char *name;
+    size_t state_bytes;                        /* of its state: view_state */
+    void (*init)(struct view *view);           /* of a state that is not all zero at first */
+    void (*finish)(struct view *view);         /* also of one that is still all zero */
     bool (*is_there)(const struct view *view); /* NULL: always */
     void (*open)(struct view *view);           /* its panel was asked for */
     /* Shows what it shows in `old`, of an earlier reading of the file; may be called again until
@@ -89,10 +112,23 @@ extern const struct view_pane view_summary_pane, view_details_pane, view_submiss
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
     view_timeline_pane, view_status_pane, view_help_pane, view_menu_pane;
 
+/* The part's own: nobody else knows what it is. */
+static inline void *view_state(const struct view *view, unsigned part)
+{
+    return view->states[part];
+}
+
 static inline const struct view_pane *view_panel_pane(const struct view *view,
                                                       enum view_panel panel)
 {
     return view->parts[panel];
+}
+
+/* The order of its list, or NULL. */
+static inline struct view_order *view_pane_order(const struct view *view,
+                                                 const struct view_pane *pane)
+{
+    return pane->list && pane->list->order ? pane->list->order(view) : NULL;
 }
 
 /* How many panels there are to choose from. */
@@ -128,16 +164,12 @@ void view_draw_lines(struct view *view, struct view_area area, const struct view
 void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
                          size_t line);
 
-/* Rows as they are in the table. False: no memory. */
-bool view_order_init(struct view_order *order, size_t count);
-/* Sorts by `by` of the order as `old` is, unless that was given up. Of the panel's list it is. */
-void view_order_restore(struct view *view, struct view_order *order, const struct view_order *old,
-                        void (*sort)(struct view *view));
-/* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. `of` is
- * what the keys are of, which does not change before the view ends. */
-void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
-                     const void *of);
-/* The position of a row, SIZE_MAX for VIEW_NO_REF. */
+/* lists.c: sorts the rows by that key. */
+void view_order_sort(struct view *view, struct view_order *order, int by);
+/* By that key, unless it was given up; once what it sorts is there. */
+void view_order_restore(struct view *view, struct view_order *order, int by);
+/* The row that stands there; the position of a row, SIZE_MAX for VIEW_NO_REF. */
+uint32_t view_order_row(const struct view_order *order, size_t index);
 size_t view_order_find(const struct view_order *order, uint32_t row);
 
 /* columns.c: the list's row, SIZE_MAX: its header, without what is hidden. */
@@ -145,6 +177,8 @@ void view_list_text(struct view *view, const struct view_list *list, size_t row,
                     size_t bytes);
 
 void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
+/* For a binding: sorts the panel's list by its next key. */
+void view_list_sort(struct view *view, int key);
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,
                      struct view_pointer pointer);
 /* Goes from the current row of the panel's list to its event; false when there is none. */
@@ -181,10 +215,8 @@ void view_range_kernels_destroy(struct view_range_kernels *kernels);
 /* The range's ends and the marks on the ruler. */
 void view_draw_marks(struct view *view, struct view_area axis);
 
-/* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
-void view_buffers_sort(struct view *view);
-#define VIEW_BUFFER_HEADER "     size      life  created               destroyed             buffer"
-void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
+/* buffers.c: the one that was chosen, or VIEW_NO_REF. */
+uint32_t view_chosen_buffer(const struct view *view);
 
 /* Most memory at once; the most in equal parts of the trace. */
 void view_memory_peaks(const struct view_model *model, struct view_lines *lines);

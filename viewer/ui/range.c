@@ -239,7 +239,7 @@ static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
     const struct view_range_kernels *r = kernels_of(view, begin_ns, end_ns);
     char text[512] = "";
     if (!r) {
-        view_job_missing(view, view->kernels ? VIEW_JOB_RANGE : VIEW_JOB_KERNELS, text,
+        view_job_missing(view, view_kernels_work(view) ? VIEW_JOB_RANGE : VIEW_JOB_KERNELS, text,
                          sizeof text);
         view_lines_add(lines, "kernels", "%s", text);
         return;

@@ -189,8 +189,11 @@ bool view_restore(struct view *view, const struct view *old)
     view->is_live = old->is_live;
     view->jobs_from = old->jobs_from;
     for (unsigned i = 0; i < VIEW_PART_COUNT; i++) {
-        if (view->parts[i]->restore)
-            view->parts[i]->restore(view, old);
+        const struct view_pane *part = view->parts[i];
+        if (view_pane_order(view, part))
+            view_order_restore(view, view_pane_order(view, part), view_pane_order(old, part)->by);
+        if (part->restore)
+            part->restore(view, old);
     }
     restore_shared(view, old);
     return !view_jobs_awaited(view);

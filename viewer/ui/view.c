@@ -119,20 +119,22 @@ void view_destroy(struct view *view)
     if (!view)
         return;
     view_jobs_finish(view);
+    for (unsigned i = 0; view->states && i < VIEW_PART_COUNT; i++) {
+        if (view->states[i] && view_pane_order(view, parts[i]))
+            free(view_pane_order(view, parts[i])->rows);
+        if (view->states[i] && parts[i]->finish)
+            parts[i]->finish(view);
+        free(view->states[i]);
+    }
+    free(view->states);
     view_search_finish(view);
     free(view->open);
     free(view->places);
     view_difference_close(view);
-    free(view->submissions.rows);
-    free(view->gaps.rows);
-    free(view->buffers.rows);
-    view_repeats_destroy(view->iterations);
-    free(view->repeats.rows);
     if (view->path)
         view_path_finish(view->path);
     free(view->path);
     view_counters_destroy(view->counters);
-    view_kernels_destroy(view->kernels);
     view_range_kernels_destroy(view->range_kernels);
     view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
@@ -173,27 +175,32 @@ static void choose_first_window(struct view *view)
 
 enum { JOBS_FROM = 30000 }; /* so many are looked at in a frame's time */
 
+static bool make_states(struct view *view)
+{
+    bool made = (view->states = hal_alloc(VIEW_PART_COUNT, sizeof *view->states)) != NULL;
+    for (unsigned i = 0; made && i < VIEW_PART_COUNT; i++) {
+        if (parts[i]->state_bytes)
+            made = (view->states[i] = hal_alloc(1, parts[i]->state_bytes)) != NULL;
+    }
+    return made;
+}
+
 enum hal_status view_create(const struct view_model *model, struct view **out_view)
 {
     struct view *view = hal_alloc(1, sizeof *view);
     *out_view = NULL;
-    if (view)
-        view->open = hal_alloc(model->lanes_count, sizeof *view->open);
-    if (view)
-        view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
-    if (view)
-        view->pinned = hal_alloc(model->lanes_count, sizeof *view->pinned);
-    if (view)
-        view->places = hal_alloc(model->lanes_count, sizeof *view->places);
-    if (!view || !view->open || !view->places || !view->hidden || !view->pinned ||
-        !view_order_init(&view->submissions, model->submissions_count) ||
-        !view_order_init(&view->gaps, model->gaps_count) ||
-        !view_order_init(&view->buffers, model->buffers_count)) {
+    if (!view)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a view");
+    view->model = model;
+    view->parts = parts;
+    view->open = hal_alloc(model->lanes_count, sizeof *view->open);
+    view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
+    view->pinned = hal_alloc(model->lanes_count, sizeof *view->pinned);
+    view->places = hal_alloc(model->lanes_count, sizeof *view->places);
+    if (!make_states(view) || !view->open || !view->places || !view->hidden || !view->pinned) {
         view_destroy(view);
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
-    view->model = model;
-    view->parts = parts;
     for (uint32_t i = 0; i < model->lanes_count; i++) {
         view->open[i] = model->lanes[i].starts_open;
         view->places[i] = i;
@@ -204,14 +211,15 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->finding = SIZE_MAX;
-    view->kernels_by = -1;
     view->jobs_from = JOBS_FROM;
     for (size_t i = 0; i < VIEW_MARKS; i++)
         view->marks[i] = VIEW_NO_TIME;
-    view->kernel = view->buffer = VIEW_NO_REF;
     view->content_buffer = view->content_of = view->content_choice = VIEW_NO_REF;
-    view_buffers_sort(view);
     view->mouse = true;
+    for (unsigned i = 0; i < VIEW_PART_COUNT; i++) {
+        if (parts[i]->init)
+            parts[i]->init(view);
+    }
     *out_view = view;
     return HAL_OK;
 }

@@ -153,14 +153,6 @@ struct view_seek {
     uint64_t looked_at, of; /* events */
 };
 
-/* The rows of a list, in the order in which it shows them. */
-struct view_order {
-    uint32_t *rows;
-    size_t count;
-    int by;       /* what they are asked to be sorted by */
-    int shown_by; /* what they are sorted by until that is done */
-};
-
 /* What takes longer than a frame may: job.h. */
 enum view_job_kind {
     VIEW_JOB_FINDINGS,
@@ -184,6 +176,7 @@ enum view_job_kind {
 struct view {
     const struct view_model *model;
     const struct view_pane *const *parts; /* by enum view_part: panes.h */
+    void **states;                        /* of the parts */
 
     struct view_window window;
     struct view_window past[VIEW_HISTORY], future[VIEW_HISTORY];
@@ -214,19 +207,12 @@ struct view {
 
     enum view_panel panel;
     bool panel_full, help;
-    uint32_t hidden_columns[VIEW_PANEL_COUNT];    /* a bit each */
-    int scroll;                                   /* of the panel or help, in lines */
-    struct view_order submissions, gaps, buffers; /* of the lists */
-    struct view_order repeats;                    /* of the iterations; empty: in order of time */
-    int findings_by, kernels_by;                  /* kernels: -1: what says most */
-    struct view_kernels *kernels;                 /* NULL: not asked for yet */
-    struct view_iterations *iterations;           /* likewise */
-    uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
-    char kernel_name[128];                        /* of the one that was looked for */
-    uint32_t buffer;                              /* likewise */
-    struct view_contents *contents;               /* likewise */
-    uint32_t content_buffer;                      /* that is shown, or VIEW_NO_REF */
-    uint32_t content_of, content_choice;          /* the transfer or buffer that chose it */
+    uint32_t hidden_columns[VIEW_PANEL_COUNT]; /* a bit each */
+    int scroll;                                /* of the panel or help, in lines */
+    int findings_by;
+    struct view_contents *contents;      /* likewise */
+    uint32_t content_buffer;             /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice; /* the transfer or buffer that chose it */
     uint64_t content_row;
     enum view_type_of_bytes content_type;
     struct view_findings findings; /* looked for when they are first asked for */

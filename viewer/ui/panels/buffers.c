@@ -8,6 +8,26 @@
 
 enum { BY_SIZE, BY_TIME, BY_LIFE, ORDERS };
 
+struct panel {
+    struct view_order order;
+    uint32_t buffer; /* the chosen one, or VIEW_NO_REF */
+};
+
+static struct panel *panel_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_MEMORY);
+}
+
+static struct view_order *order_of(const struct view *view)
+{
+    return &panel_of(view)->order;
+}
+
+uint32_t view_chosen_buffer(const struct view *view)
+{
+    return panel_of(view)->buffer;
+}
+
 static size_t count(struct view *view)
 {
     return view->model->buffers_count;
@@ -15,7 +35,7 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    return view_order_find(&view->buffers, view->buffer);
+    return view_order_find(order_of(view), panel_of(view)->buffer);
 }
 
 static int64_t life_ns(const struct view_model *m, const struct view_buffer *buffer)
@@ -25,33 +45,31 @@ static int64_t life_ns(const struct view_model *m, const struct view_buffer *buf
     return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out, size_t bytes)
+static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    const struct view_buffer *b = &model->buffers[buffer];
+    const struct view_model *m = view->model;
+    const uint32_t buffer = view_order_row(order_of(view), index);
+    const struct view_buffer *b = &m->buffers[buffer];
     char name[128], from[64], to[64];
-    view_buffer_name(model, buffer, name, sizeof name);
+    view_buffer_name(m, buffer, name, sizeof name);
     snprintf(from, sizeof from, "%s",
              b->create_ns != VIEW_NO_TIME ? view_moment(b->create_ns).text : "from the start");
     snprintf(to, sizeof to, "%s",
              b->destroy_ns != VIEW_NO_TIME ? view_moment(b->destroy_ns).text : "to the end");
     snprintf(out, bytes, "%s %s  %-21s %-21s %s", view_right(view_bytes(b->bytes).text, 9).text,
-             view_right(view_time(life_ns(model, b)).text, 9).text, from, to, name);
-}
-
-static void row(struct view *view, size_t index, char *out, size_t bytes)
-{
-    view_buffer_text(view->model, view->buffers.rows[index], out, bytes);
+             view_right(view_time(life_ns(m, b)).text, 9).text, from, to, name);
 }
 
 /* The level at which it came; from the start: the first. */
 static void choose(struct view *view, size_t index)
 {
     const struct view_model *m = view->model;
-    view->buffer = view->buffers.rows[index];
+    const uint32_t buffer = view_order_row(order_of(view), index);
+    panel_of(view)->buffer = buffer;
     if (m->memory_lane == VIEW_NO_LANE)
         return;
     const struct view_lane *lane = &m->lanes[m->memory_lane];
-    const int64_t ns = m->buffers[view->buffer].create_ns;
+    const int64_t ns = m->buffers[buffer].create_ns;
     const size_t at = ns == VIEW_NO_TIME ? 0 : view_spans_before(&lane->events, ns);
     view_select(view, m->memory_lane, (uint32_t)(at < lane->events.count ? at : 0));
 }
@@ -60,12 +78,13 @@ static const struct view_column columns[] = {
     {"size", 10}, {"life", 21}, {"created", 43}, {"destroyed", 65}, {"buffer", 0}};
 
 static const struct view_list list = {
-    .header = VIEW_BUFFER_HEADER,
+    .header = "     size      life  created               destroyed             buffer",
     .columns = columns,
     .count = count,
     .current = current,
     .row = row,
     .select = choose,
+    .order = order_of,
 };
 
 /* ---- Order -------------------------------------------------------------------------------- */
@@ -81,34 +100,35 @@ static int64_t sort_key(const void *of, uint32_t buffer, int by)
     return b->create_ns == VIEW_NO_TIME ? INT64_MAX : INT64_MAX - 1 - b->create_ns;
 }
 
-void view_buffers_sort(struct view *view)
+static void init(struct view *view)
 {
-    view_order_sort(view, &view->buffers, sort_key, view->model);
-}
-
-static void sort(struct view *view, int key)
-{
-    (void)key;
     static const char *const names[ORDERS] = {"size, largest first", "creation",
                                               "life, longest first"};
-    view->buffers.by = (view->buffers.by + 1) % ORDERS;
-    view_buffers_sort(view);
-    view_say(view, "buffers by %s", names[view->buffers.by]);
+    static const struct view_ordering ordering = {VIEW_JOB_SORT_BUFFERS, "buffers", names, ORDERS,
+                                                  sort_key};
+    struct panel *p = panel_of(view);
+    p->buffer = VIEW_NO_REF;
+    p->order = (struct view_order){
+        .ordering = &ordering, .of = view->model, .count = view->model->buffers_count};
+    view_order_sort(view, &p->order, BY_SIZE);
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by size, creation, life", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by size, creation, life", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
 static void restore(struct view *view, const struct view *old)
 {
-    view->buffer = view_same_buffer(view, old, old->buffer);
-    view_order_restore(view, &view->buffers, &old->buffers, view_buffers_sort);
+    panel_of(view)->buffer = view_same_buffer(view, old, panel_of(old)->buffer);
 }
 
-const struct view_pane view_memory_pane = {
-    .name = "Memory", .restore = restore, .list = &list, .bindings = bindings};
+const struct view_pane view_memory_pane = {.name = "Memory",
+                                           .state_bytes = sizeof(struct panel),
+                                           .init = init,
+                                           .restore = restore,
+                                           .list = &list,
+                                           .bindings = bindings};
 
 /* ---- Memory over time --------------------------------------------------------------------- */
 

@@ -209,14 +209,15 @@ static void choose_buffer(struct view *view)
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
     const struct view_lane *lane = event ? &m->lanes[view->lane] : NULL;
+    const uint32_t chosen = view_chosen_buffer(view);
     if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != view->content_of) {
         view->content_of = event->ref;
         view->content_buffer = m->transfers[event->ref].buffer;
         view->content_row = m->transfers[event->ref].offset / ROW_BYTES;
     } else if (lane && lane->kind == VIEW_LANE_HOST && event->class == VIEW_MAP) {
         view->content_buffer = m->calls[event->ref].object;
-    } else if (view->buffer != VIEW_NO_REF && view->buffer != view->content_choice) {
-        view->content_buffer = view->content_choice = view->buffer;
+    } else if (chosen != VIEW_NO_REF && chosen != view->content_choice) {
+        view->content_buffer = view->content_choice = chosen;
         view->content_row = 0;
     }
     if (view->content_buffer == VIEW_NO_REF && m->pieces_count)

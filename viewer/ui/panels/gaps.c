@@ -3,6 +3,12 @@
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 
+/* The panel's state. */
+static struct view_order *order_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_GAPS);
+}
+
 static size_t count(struct view *view)
 {
     return view->model->gaps_count;
@@ -13,12 +19,12 @@ static size_t current(struct view *view)
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
     const bool is_gap = event && view->lane == view->model->gap_lane;
-    return view_order_find(&view->gaps, is_gap ? event->ref : VIEW_NO_REF);
+    return view_order_find(order_of(view), is_gap ? event->ref : VIEW_NO_REF);
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    const struct view_gap *gap = &view->model->gaps[view->gaps.rows[index]];
+    const struct view_gap *gap = &view->model->gaps[view_order_row(order_of(view), index)];
     const struct view_class_info *info = view_class_info(gap->cause);
     char host[200];
     view_describe_host(view->model, gap, host, sizeof host);
@@ -29,7 +35,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 
 static void choose(struct view *view, size_t index)
 {
-    view_select(view, view->model->gap_lane, view->gaps.rows[index]);
+    view_select(view, view->model->gap_lane, view_order_row(order_of(view), index));
 }
 
 static const struct view_column columns[] = {
@@ -42,6 +48,7 @@ static const struct view_list list = {
     .current = current,
     .row = row,
     .select = choose,
+    .order = order_of,
 };
 
 static int64_t sort_key(const void *of, uint32_t row, int by)
@@ -51,28 +58,21 @@ static int64_t sort_key(const void *of, uint32_t row, int by)
     return by ? gap->end_ns - gap->begin_ns : 0;
 }
 
-static void sort_by_key(struct view *view)
+static void init(struct view *view)
 {
-    view_order_sort(view, &view->gaps, sort_key, view->model);
-}
-
-static void sort(struct view *view, int key)
-{
-    (void)key;
-    view->gaps.by = !view->gaps.by;
-    view_say(view, "gaps by %s", view->gaps.by ? "length, longest first" : "time");
-    sort_by_key(view);
+    static const char *const names[] = {"time", "length, longest first"};
+    static const struct view_ordering ordering = {VIEW_JOB_SORT_GAPS, "gaps", names, 2, sort_key};
+    *order_of(view) = (struct view_order){
+        .ordering = &ordering, .of = view->model, .count = view->model->gaps_count};
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by time, length", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by time, length", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
-static void restore(struct view *view, const struct view *old)
-{
-    view_order_restore(view, &view->gaps, &old->gaps, sort_by_key);
-}
-
-const struct view_pane view_gaps_pane = {
-    .name = "Gaps", .restore = restore, .list = &list, .bindings = bindings};
+const struct view_pane view_gaps_pane = {.name = "Gaps",
+                                         .state_bytes = sizeof(struct view_order),
+                                         .init = init,
+                                         .list = &list,
+                                         .bindings = bindings};

@@ -9,28 +9,34 @@
 
 enum { BY_TIME, BY_DISPATCHES, BY_GROUPS, ORDERS };
 
-struct view_kernels {
+struct kernels {
     struct view_work work;
     struct view_kernel_time *times; /* of the whole trace */
     struct view_work_total total;
-    struct view_order order;
 };
+
+struct panel {
+    struct kernels *made; /* NULL: not asked for yet */
+    struct view_order order;
+    uint32_t kernel; /* the chosen one, or VIEW_NO_REF */
+    char name[128];  /* of the one that was looked for */
+};
+
+static struct panel *panel_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_KERNELS);
+}
+
+static struct view_order *order_of(const struct view *view)
+{
+    return &panel_of(view)->order;
+}
 
 /* ---- On demand ---------------------------------------------------------------------------- */
 
-void view_kernels_destroy(struct view_kernels *kernels)
-{
-    if (!kernels)
-        return;
-    view_work_finish(&kernels->work);
-    free(kernels->times);
-    free(kernels->order.rows);
-    free(kernels);
-}
-
 static int64_t sort_key(const void *of, uint32_t kernel, int by)
 {
-    const struct view_kernels *k = of;
+    const struct kernels *k = of;
     const struct view_kernel_time *time = &k->times[kernel];
     const uint64_t key = by == BY_DISPATCHES ? time->dispatches
                          : by == BY_GROUPS   ? time->groups
@@ -41,11 +47,11 @@ static int64_t sort_key(const void *of, uint32_t kernel, int by)
 static enum hal_status fill(const struct view_model *m, void *work, struct view_task *task)
 {
     enum { WORK_END = 300 }; /* of VIEW_TASK_WHOLE */
-    struct view_kernels *k = work;
+    struct kernels *k = work;
     view_task_part(task, 0, WORK_END);
     HAL_TRY(view_work_init(m, task, &k->work));
     k->times = hal_alloc(k->work.kernels_count, sizeof *k->times);
-    if (!k->times || !view_order_init(&k->order, k->work.kernels_count))
+    if (!k->times)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", k->work.kernels_count);
     view_task_part(task, WORK_END, VIEW_TASK_WHOLE);
     return view_work_times(&k->work, task, m->first_ns, m->last_ns, k->times, &k->total);
@@ -53,69 +59,60 @@ static enum hal_status fill(const struct view_model *m, void *work, struct view_
 
 static void destroy(void *work)
 {
-    view_kernels_destroy(work);
+    struct kernels *k = work;
+    if (!k)
+        return;
+    view_work_finish(&k->work);
+    free(k->times);
+    free(k);
 }
 
 static void take(struct view *view, void *work)
 {
-    struct view_kernels *k = work;
-    view->kernels = k;
+    struct kernels *k = work;
+    struct panel *p = panel_of(view);
+    p->made = k;
+    p->order.of = k;
+    p->order.count = k->work.kernels_count;
     /* Where no submission is of one kernel, dispatches say more. */
-    k->order.by = view->kernels_by >= 0 ? view->kernels_by
-                  : k->total.alone      ? BY_TIME
-                                        : BY_DISPATCHES;
-    view_order_sort(view, &k->order, sort_key, k);
+    view_order_sort(view, &p->order,
+                    p->order.by >= 0 ? p->order.by
+                    : k->total.alone ? BY_TIME
+                                     : BY_DISPATCHES);
     if (view->panel == VIEW_PANEL_KERNELS && view_kernels_hint(view))
         view_say(view, "%s", view_kernels_hint(view));
 }
 
-static const struct view_job_type type = {
-    .kind = VIEW_JOB_KERNELS, .name = "kernels", .run = fill, .take = take, .destroy = destroy};
+static const struct view_job_type type = {.kind = VIEW_JOB_KERNELS,
+                                          .name = "kernels",
+                                          .work_bytes = sizeof(struct kernels),
+                                          .run = fill,
+                                          .take = take,
+                                          .destroy = destroy};
 
 enum hal_status view_kernels_need(struct view *view)
 {
-    if (view->kernels)
+    if (panel_of(view)->made)
         return HAL_OK;
-    struct view_kernels *kernels = hal_alloc(1, sizeof *kernels);
-    if (!kernels)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the kernels");
-    const enum hal_status status = fill(view->model, kernels, NULL);
-    if (status == HAL_OK)
-        take(view, kernels);
-    else
-        destroy(kernels);
-    return status;
+    return view_job_now(view, &type, hal_alloc(1, sizeof(struct kernels)));
 }
 
 const struct view_work *view_kernels_work(struct view *view)
 {
-    if (!view->kernels && !view->given_up[VIEW_JOB_KERNELS] &&
-        !view_job_runs(view, VIEW_JOB_KERNELS)) {
-        struct view_kernels *kernels = hal_alloc(1, sizeof *kernels);
-        if (kernels)
-            view_job_start(view, &type, kernels, view_job_whole(view));
-        else
-            view_say(view, "no memory for the kernels");
-    }
-    return view->kernels ? &view->kernels->work : NULL;
-}
-
-const struct view_kernel_time *view_kernels_row(const struct view *view, size_t row)
-{
-    if (!view->kernels || row >= view->kernels->order.count)
-        return NULL;
-    return &view->kernels->times[view->kernels->order.rows[row]];
+    if (!panel_of(view)->made)
+        view_job_ask(view, &type);
+    return panel_of(view)->made ? &panel_of(view)->made->work : NULL;
 }
 
 const struct view_work_total *view_kernels_total(const struct view *view)
 {
-    return &view->kernels->total;
+    return &panel_of(view)->made->total;
 }
 
 const char *view_kernels_hint(const struct view *view)
 {
-    if (!view->kernels || !view->model->summary.dispatches || view->kernels->total.alone ||
-        view->model->dispatches_count)
+    const struct kernels *k = panel_of(view)->made;
+    if (!k || !view->model->summary.dispatches || k->total.alone || view->model->dispatches_count)
         return NULL;
     return "hal-capture -m dispatch times each dispatch: no kernel ran alone";
 }
@@ -124,12 +121,13 @@ const char *view_kernels_hint(const struct view *view)
 
 static size_t count(struct view *view)
 {
-    return view_kernels_work(view) ? view->kernels->order.count : 0;
+    return view_kernels_work(view) ? order_of(view)->count : 0;
 }
 
 static size_t current(struct view *view)
 {
-    return count(view) ? view_order_find(&view->kernels->order, view->kernel) : SIZE_MAX;
+    const struct panel *p = panel_of(view);
+    return count(view) ? view_order_find(&p->order, p->kernel) : SIZE_MAX;
 }
 
 void view_kernel_text(const struct view_work *work, const struct view_kernel_time *time,
@@ -159,15 +157,17 @@ static void missing(struct view *view, char *out, size_t bytes)
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    const struct view_kernels *k = view->kernels;
-    view_kernel_text(&k->work, &k->times[k->order.rows[index]], &k->total, out, bytes);
+    const struct kernels *k = panel_of(view)->made;
+    view_kernel_text(&k->work, &k->times[view_order_row(order_of(view), index)], &k->total, out,
+                     bytes);
 }
 
 static void choose(struct view *view, size_t index)
 {
     uint32_t lane;
-    view->kernel = view->kernels->order.rows[index];
-    const uint32_t example = view->kernels->times[view->kernel].example;
+    struct panel *p = panel_of(view);
+    p->kernel = view_order_row(&p->order, index);
+    const uint32_t example = p->made->times[p->kernel].example;
     if (example == VIEW_NO_REF)
         return;
     const uint32_t event = view_model_queue_event(view->model, example, &lane);
@@ -187,24 +187,8 @@ static const struct view_list list = {
     .row = row,
     .select = choose,
     .missing = missing,
+    .order = order_of,
 };
-
-static void sort(struct view *view, int key)
-{
-    (void)key;
-    static const char *const names[ORDERS] = {"time of submissions of it alone", "dispatches",
-                                              "workgroups"};
-    if (!count(view)) {
-        char why[160] = "there are no kernels to sort";
-        missing(view, why, sizeof why);
-        view_say(view, "%s", why);
-        return;
-    }
-    struct view_order *order = &view->kernels->order;
-    view->kernels_by = order->by = (order->by + 1) % ORDERS;
-    view_say(view, "kernels by %s", names[order->by]);
-    view_order_sort(view, order, sort_key, view->kernels);
-}
 
 /* ---- The same kernel again ---------------------------------------------------------------- */
 
@@ -212,7 +196,7 @@ static bool has_kernel(struct view *view, const struct view_lane *lane,
                        const struct view_span *event)
 {
     (void)lane;
-    return view_work_has(&view->kernels->work, event->ref, view->kernel);
+    return view_work_has(&panel_of(view)->made->work, event->ref, panel_of(view)->kernel);
 }
 
 /* From where the submission ran, whichever lane it was selected on; else from the cursor. */
@@ -231,12 +215,13 @@ static void start_at(const struct view *view, uint32_t submission, struct view_s
 void view_next_kernel(struct view *view, bool forward)
 {
     view->given_up[VIEW_JOB_KERNELS] = false;
+    struct panel *p = panel_of(view);
     const struct view_work *work = view_kernels_work(view);
     struct view_seek seek = {.want = has_kernel,
                              .forward = forward,
                              .in_devices = true,
                              .only = VIEW_NO_LANE,
-                             .noun = view->kernel_name,
+                             .noun = p->name,
                              .says_noun = true};
     if (!work) {
         if (view_job_runs(view, VIEW_JOB_KERNELS))
@@ -245,44 +230,21 @@ void view_next_kernel(struct view *view, bool forward)
     }
     const uint32_t selected = view_selected_submission(view);
     if (selected != VIEW_NO_REF &&
-        (view->kernel == VIEW_NO_REF || !view_work_has(work, selected, view->kernel)))
-        view->kernel = view_work_main(work, selected);
-    if (view->kernel == VIEW_NO_REF || view->model->device_lane == VIEW_NO_LANE) {
+        (p->kernel == VIEW_NO_REF || !view_work_has(work, selected, p->kernel)))
+        p->kernel = view_work_main(work, selected);
+    if (p->kernel == VIEW_NO_REF || view->model->device_lane == VIEW_NO_LANE) {
         view_say(view, "no kernel is selected: select a submission, or one of panel 6");
         return;
     }
-    view_work_name(work, view->kernel, view->kernel_name, sizeof view->kernel_name);
+    view_work_name(work, p->kernel, p->name, sizeof p->name);
     start_at(view, selected, &seek);
     view_seek_start(view, &seek);
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by time, dispatches, workgroups", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by time, dispatches, workgroups", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
-
-/* Kernels are called the same. */
-static void restore(struct view *view, const struct view *old)
-{
-    char name[256], other[256];
-    view->kernels_by = old->kernels_by;
-    if (!old->kernels || !view_kernels_work(view))
-        return;
-    struct view_order *order = &view->kernels->order;
-    if (order->by != old->kernels->order.by && !view->given_up[VIEW_JOB_SORT_KERNELS]) {
-        order->by = old->kernels->order.by;
-        view_order_sort(view, order, sort_key, view->kernels);
-    }
-    view->kernel = VIEW_NO_REF;
-    if (old->kernel == VIEW_NO_REF)
-        return;
-    view_work_name(&old->kernels->work, old->kernel, name, sizeof name);
-    for (uint32_t i = 0; i < order->count && view->kernel == VIEW_NO_REF; i++) {
-        view_work_name(&view->kernels->work, i, other, sizeof other);
-        if (strcmp(name, other) == 0)
-            view->kernel = i;
-    }
-}
 
 static void open(struct view *view)
 {
@@ -290,5 +252,45 @@ static void open(struct view *view)
         view_say(view, "%s", view_kernels_hint(view));
 }
 
-const struct view_pane view_kernels_pane = {
-    .name = "Kernels", .open = open, .restore = restore, .list = &list, .bindings = bindings};
+static void init(struct view *view)
+{
+    static const char *const names[ORDERS] = {"time of submissions of it alone", "dispatches",
+                                              "workgroups"};
+    static const struct view_ordering ordering = {VIEW_JOB_SORT_KERNELS, "kernels", names, ORDERS,
+                                                  sort_key};
+    *order_of(view) = (struct view_order){.ordering = &ordering, .by = -1}; /* what says most */
+    panel_of(view)->kernel = VIEW_NO_REF;
+}
+
+static void finish(struct view *view)
+{
+    destroy(panel_of(view)->made);
+}
+
+/* Kernels are called the same. */
+static void restore(struct view *view, const struct view *old)
+{
+    struct panel *p = panel_of(view);
+    const struct panel *before = panel_of(old);
+    char name[256], other[256];
+    p->kernel = VIEW_NO_REF;
+    if (!before->made || !view_kernels_work(view))
+        return;
+    if (before->kernel == VIEW_NO_REF)
+        return;
+    view_work_name(&before->made->work, before->kernel, name, sizeof name);
+    for (uint32_t i = 0; i < p->order.count && p->kernel == VIEW_NO_REF; i++) {
+        view_work_name(&p->made->work, i, other, sizeof other);
+        if (strcmp(name, other) == 0)
+            p->kernel = i;
+    }
+}
+
+const struct view_pane view_kernels_pane = {.name = "Kernels",
+                                            .state_bytes = sizeof(struct panel),
+                                            .init = init,
+                                            .finish = finish,
+                                            .restore = restore,
+                                            .open = open,
+                                            .list = &list,
+                                            .bindings = bindings};

@@ -6,17 +6,13 @@
 #include "viewer/model/work.h"
 #include "viewer/ui/view.h"
 
-struct view_kernels;
-
 /* HAL_NO_MEMORY. */
 enum hal_status view_kernels_need(struct view *view) HAL_CHECKED;
-void view_kernels_destroy(struct view_kernels *kernels);
 
 /* NULL: they are not there yet, were given up, or memory is out, which is said. */
 const struct view_work *view_kernels_work(struct view *view);
 
-/* In the panel's order, once they are needed; NULL: there are not so many. */
-const struct view_kernel_time *view_kernels_row(const struct view *view, size_t row);
+/* Once view_kernels_need succeeded. */
 const struct view_work_total *view_kernels_total(const struct view *view);
 
 /* A row of a table of kernels, and the header above it. */

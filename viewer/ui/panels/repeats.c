@@ -8,6 +8,21 @@
 #include "viewer/ui/panels/kernels.h"
 #include "viewer/ui/panes.h"
 
+struct panel {
+    struct view_iterations *iterations; /* NULL: not asked for yet */
+    struct view_order order;
+};
+
+static struct panel *panel_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_ITERATIONS);
+}
+
+static struct view_order *order_of(const struct view *view)
+{
+    return &panel_of(view)->order;
+}
+
 /* ---- On demand ---------------------------------------------------------------------------- */
 
 /* A job. */
@@ -24,7 +39,7 @@ static enum hal_status find(const struct view_model *model, void *work, struct v
     return view_iterations_find(model, r->kernels, task, r->iterations);
 }
 
-void view_repeats_destroy(struct view_iterations *iterations)
+static void destroy_iterations(struct view_iterations *iterations)
 {
     if (iterations)
         view_iterations_finish(iterations);
@@ -34,19 +49,20 @@ void view_repeats_destroy(struct view_iterations *iterations)
 static void destroy(void *work)
 {
     struct repeating *r = work;
-    view_repeats_destroy(r->iterations);
+    destroy_iterations(r->iterations);
     free(r);
 }
-
-static void sort_by(struct view *view, int by);
 
 static void take(struct view *view, void *work)
 {
     struct repeating *r = work;
-    view->iterations = r->iterations;
+    struct panel *p = panel_of(view);
+    p->iterations = r->iterations;
+    p->order.of = p->iterations;
+    p->order.count = p->iterations->list_count;
     free(r);
-    if (view->repeats.by && view->iterations->list_count)
-        sort_by(view, view->repeats.by);
+    if (p->order.by && p->order.count)
+        view_order_sort(view, &p->order, p->order.by);
 }
 
 static const struct view_job_type type = {.kind = VIEW_JOB_ITERATIONS,
@@ -55,38 +71,36 @@ static const struct view_job_type type = {.kind = VIEW_JOB_ITERATIONS,
                                           .take = take,
                                           .destroy = destroy};
 
-enum hal_status view_repeats_need(struct view *view)
+static struct repeating *new_work(struct view *view)
 {
-    if (view->iterations)
-        return HAL_OK;
-    HAL_TRY(view_kernels_need(view));
     struct repeating *r = hal_alloc(1, sizeof *r);
-    if (!r)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the iterations");
-    r->kernels = view_kernels_work(view);
-    const enum hal_status status = find(view->model, r, NULL);
-    if (status == HAL_OK)
-        take(view, r);
-    else
-        destroy(r);
-    return status;
+    if (r)
+        r->kernels = view_kernels_work(view);
+    return r;
+}
+
+enum hal_status view_repeats_need(struct view *view, const struct view_iterations **out_iterations)
+{
+    HAL_TRY(view_kernels_need(view));
+    if (!panel_of(view)->iterations)
+        HAL_TRY(view_job_now(view, &type, new_work(view)));
+    *out_iterations = panel_of(view)->iterations;
+    return HAL_OK;
 }
 
 /* NULL: they are not there yet, were given up, or memory is out, which is said. */
 static const struct view_iterations *iterations_of(struct view *view)
 {
-    if (view->iterations || view->given_up[VIEW_JOB_ITERATIONS] ||
-        view_job_runs(view, VIEW_JOB_ITERATIONS))
-        return view->iterations;
-    const struct view_work *kernels = view_kernels_work(view); /* first */
-    struct repeating *r = kernels ? hal_alloc(1, sizeof *r) : NULL;
-    if (r) {
-        r->kernels = kernels;
+    const struct panel *p = panel_of(view);
+    if (p->iterations || !view_job_may_start(view, VIEW_JOB_ITERATIONS) ||
+        !view_kernels_work(view)) /* first */
+        return p->iterations;
+    struct repeating *r = new_work(view);
+    if (r)
         view_job_start(view, &type, r, view_job_whole(view));
-    } else if (kernels) {
+    else
         view_say(view, "no memory for the iterations");
-    }
-    return view->iterations;
+    return p->iterations;
 }
 
 /* Why they are not there: kernels come before them. */
@@ -106,22 +120,15 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    const size_t at =
-        count(view) ? view_iterations_at(view->iterations, view->cursor_ns) : SIZE_MAX;
-    if (at == SIZE_MAX || !view->repeats.rows)
-        return at;
-    return view_order_find(&view->repeats, (uint32_t)at);
-}
-
-/* The iteration in that row of the list. */
-static size_t in_row(const struct view *view, size_t row)
-{
-    return row < view->repeats.count ? view->repeats.rows[row] : row;
+    const struct panel *p = panel_of(view);
+    const size_t at = count(view) ? view_iterations_at(p->iterations, view->cursor_ns) : SIZE_MAX;
+    return at == SIZE_MAX ? at : view_order_find(&p->order, (uint32_t)at);
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    view_iteration_text(view->iterations, in_row(view, index), out, bytes);
+    const struct panel *p = panel_of(view);
+    view_iteration_text(p->iterations, view_order_row(&p->order, index), out, bytes);
 }
 
 /* Its first submission is the selection, if there is one, the cursor stands at its begin. */
@@ -133,7 +140,8 @@ static void go_to(struct view *view, const struct view_iteration *it)
 
 static void choose(struct view *view, size_t index)
 {
-    go_to(view, &view->iterations->list[in_row(view, index)]);
+    const struct panel *p = panel_of(view);
+    go_to(view, &p->iterations->list[view_order_row(&p->order, index)]);
 }
 
 static const struct view_column columns[] = {
@@ -147,6 +155,8 @@ static const struct view_list list = {
     .current = current,
     .row = row,
     .select = choose,
+    .missing = missing,
+    .order = order_of,
 };
 
 static void draw(struct view *view, struct view_area area)
@@ -184,50 +194,40 @@ static int64_t sort_key(const void *of, uint32_t row, int by)
                               : 0;
 }
 
-static void sort_by(struct view *view, int by)
-{
-    struct view_order *order = &view->repeats;
-    order->by = by;
-    if (!order->rows && !view_order_init(order, view->iterations->list_count))
-        view_say(view, "no memory to sort");
-    else
-        view_order_sort(view, order, sort_key, view->iterations);
-}
-
-static void sort(struct view *view, int key)
+static void init(struct view *view)
 {
     static const char *const names[ORDERS] = {"time", "length, longest first",
                                               "blocked time, longest first",
                                               "device time, longest first"};
-    const int by = (view->repeats.by + 1) % ORDERS;
-    (void)key;
-    if (!count(view)) {
-        char why[160] = "there are no iterations to sort";
-        missing(view, why, sizeof why);
-        view_say(view, "%s", why);
-        return;
-    }
-    view_say(view, "iterations by %s", names[by]);
-    sort_by(view, by);
+    static const struct view_ordering ordering = {VIEW_JOB_SORT_ITERATIONS, "iterations", names,
+                                                  ORDERS, sort_key};
+    order_of(view)->ordering = &ordering;
+}
+
+static void finish(struct view *view)
+{
+    destroy_iterations(panel_of(view)->iterations);
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by time, length, blocked, device", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by time, length, blocked, device", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
 static void restore(struct view *view, const struct view *old)
 {
-    const bool is_there = view->iterations != NULL;
-    if (!is_there)
-        view->repeats.by = old->repeats.by; /* once they are there */
-    if (old->iterations && iterations_of(view) && is_there && view->repeats.by != old->repeats.by &&
-        !view->given_up[VIEW_JOB_SORT_ITERATIONS])
-        sort_by(view, old->repeats.by);
+    if (panel_of(old)->iterations)
+        (void)iterations_of(view);
 }
 
-const struct view_pane view_iterations_pane = {
-    .name = "Iterations", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};
+const struct view_pane view_iterations_pane = {.name = "Iterations",
+                                               .state_bytes = sizeof(struct panel),
+                                               .init = init,
+                                               .finish = finish,
+                                               .restore = restore,
+                                               .draw = draw,
+                                               .list = &list,
+                                               .bindings = bindings};
 
 void view_next_iteration(struct view *view, bool forward)
 {

@@ -6,8 +6,9 @@
 #include "viewer/describe/iterations.h"
 #include "viewer/ui/view.h"
 
-enum hal_status view_repeats_need(struct view *view) HAL_CHECKED; /* HAL_NO_MEMORY */
-void view_repeats_destroy(struct view_iterations *iterations);
+/* Makes them now. HAL_NO_MEMORY. */
+enum hal_status view_repeats_need(struct view *view,
+                                  const struct view_iterations **out_iterations) HAL_CHECKED;
 
 /* The cursor goes to the begin of the next iteration, or of this one or the one before. */
 void view_next_iteration(struct view *view, bool forward);

@@ -8,6 +8,12 @@
 
 enum { BY_NUMBER, BY_EXECUTION, BY_QUEUEING, ORDERS };
 
+/* The panel's state. */
+static struct view_order *order_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_SUBMISSIONS);
+}
+
 static size_t count(struct view *view)
 {
     return view->model->submissions_count;
@@ -15,7 +21,7 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    return view_order_find(&view->submissions, view_selected_submission(view));
+    return view_order_find(order_of(view), view_selected_submission(view));
 }
 
 static struct view_word between(int64_t from_ns, int64_t to_ns)
@@ -27,9 +33,10 @@ static struct view_word between(int64_t from_ns, int64_t to_ns)
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct view_model *m = view->model;
-    const struct view_submission *s = &m->submissions[view->submissions.rows[index]];
+    const uint32_t submission = view_order_row(order_of(view), index);
+    const struct view_submission *s = &m->submissions[submission];
     char number[32], label[160], rank[64] = "";
-    view_work_label(m, view->submissions.rows[index], label, sizeof label);
+    view_work_label(m, submission, label, sizeof label);
     if (m->devices_count > 1) {
         view_rank_name(m, view_model_device(m, s->queue), rank, sizeof rank - 2);
         strcat(rank, ": ");
@@ -49,7 +56,7 @@ static void choose(struct view *view, size_t index)
 {
     uint32_t lane;
     const uint32_t event =
-        view_model_queue_event(view->model, view->submissions.rows[index], &lane);
+        view_model_queue_event(view->model, view_order_row(order_of(view), index), &lane);
     if (event != VIEW_NO_REF)
         view_select(view, lane, event);
 }
@@ -65,6 +72,7 @@ static const struct view_list list = {
     .current = current,
     .row = row,
     .select = choose,
+    .order = order_of,
 };
 
 /* ---- Order -------------------------------------------------------------------------------- */
@@ -81,30 +89,23 @@ static int64_t sort_key(const void *of, uint32_t row, int by)
     return submit_ns != VIEW_NO_TIME ? s->begin_ns - submit_ns : 0;
 }
 
-static void sort_by_key(struct view *view)
+static void init(struct view *view)
 {
-    view_order_sort(view, &view->submissions, sort_key, view->model);
-}
-
-static void sort(struct view *view, int key)
-{
-    (void)key;
     static const char *const names[ORDERS] = {"number", "execution, longest first",
                                               "queueing, longest first"};
-    view->submissions.by = (view->submissions.by + 1) % ORDERS;
-    view_say(view, "submissions by %s", names[view->submissions.by]);
-    sort_by_key(view);
+    static const struct view_ordering ordering = {VIEW_JOB_SORT, "submissions", names, ORDERS,
+                                                  sort_key};
+    *order_of(view) = (struct view_order){
+        .ordering = &ordering, .of = view->model, .count = view->model->submissions_count};
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by number, execution, queueing", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by number, execution, queueing", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
-static void restore(struct view *view, const struct view *old)
-{
-    view_order_restore(view, &view->submissions, &old->submissions, sort_by_key);
-}
-
-const struct view_pane view_submissions_pane = {
-    .name = "Submissions", .restore = restore, .list = &list, .bindings = bindings};
+const struct view_pane view_submissions_pane = {.name = "Submissions",
+                                                .state_bytes = sizeof(struct view_order),
+                                                .init = init,
+                                                .list = &list,
+                                                .bindings = bindings};
