@@ -6,6 +6,7 @@
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/describe/iterations.h"
+#include "viewer/findings/findings.h"
 #include "viewer/model/path.h"
 #include "viewer/ui/counters.h"
 #include "viewer/ui/filter.h"
@@ -209,6 +210,11 @@ static void look(struct followed *f)
     view_draw(f->view, &f->screen);
 }
 
+static const struct view_finding *current_finding(struct view *view)
+{
+    return &view_findings_of(view)->list[view_findings_pane.list->current(view)];
+}
+
 /* Until what was read is shown. */
 static void follow_until_replaced(struct followed *f)
 {
@@ -254,7 +260,7 @@ TEST(the_screen_s_thread_reads_nothing)
     const struct view_span selected = *view_selected(f.view, &(struct view_span){0});
     const int64_t offset_ns = f.model->offset_ns, range_ns = f.view->range_begin_ns;
     const uint64_t submissions = f.model->submissions_count, passed = f.view->filter->passed;
-    const enum view_finding_kind finding = f.view->findings.list[f.view->finding].kind;
+    const enum view_finding_kind finding = current_finding(f.view)->kind;
     assert_non_null(f.view->range_kernels);
     snprintf(f.view->message, sizeof f.view->message, "said to the user");
 
@@ -270,7 +276,7 @@ TEST(the_screen_s_thread_reads_nothing)
     assert_int_equal(f.view->range_begin_ns, range_ns + by_ns);
     assert_int_not_equal(f.view->marks[1], VIEW_NO_TIME);
     assert_true(f.view->has_search && f.view->shows_path && f.view->shows_counters);
-    assert_int_equal(f.view->findings.list[f.view->finding].kind, finding);
+    assert_int_equal(current_finding(f.view)->kind, finding);
     assert_ptr_equal(f.view->other, other);
     f.view->panel = VIEW_PANEL_DIFFERENCE;
     type(&f, "_");
@@ -339,11 +345,11 @@ TEST(what_runs_comes_to_its_end_first)
         view_follow_look(&f.follow, &f.model, &f.view); /* nobody polls: it runs for all that */
     assert_ptr_equal(f.model, before);
     settle(&f);
-    assert_true(f.view->findings.list_count > 0);
+    assert_true(view_findings_of(f.view)->list_count > 0);
     assert_int_equal(view_follow_pause_ns(&f.follow, f.view), 0);
     follow_until_replaced(&f);
-    assert_true(f.view->findings.list_count > 0);
-    assert_int_equal(f.view->finding, 0);
+    assert_true(view_findings_of(f.view)->list_count > 0);
+    assert_int_equal(view_findings_pane.list->current(f.view), 0);
     end(&f);
 }
 

@@ -3,7 +3,9 @@
  * used meanwhile, and a job ends wherever it is. */
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
+#include "viewer/findings/findings.h"
 #include "viewer/model/path.h"
+#include "viewer/ui/counters.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
@@ -87,7 +89,7 @@ TEST(finds_what_is_found_without_it)
     type(view, "5!");
     assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
     finish(view);
-    const struct view_findings *beside = &view->findings;
+    const struct view_findings *beside = view_findings_of(view);
     assert_int_equal(view_findings_find(model, &direct), HAL_OK);
     assert_true(direct.list_count > 2);
     assert_int_equal(beside->list_count, direct.list_count);
@@ -161,8 +163,7 @@ TEST(the_screen_goes_on_meanwhile)
     view_draw(view, &screen);
     type(view, "!");
     assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
-    assert_int_equal(view->finding, SIZE_MAX);
-    assert_true(view->awaits_finding);
+    assert_int_equal(view_findings_pane.list->current(view), SIZE_MAX);
     unsigned percent = 0;
     bool told = false;
     while (view_poll(view)) {
@@ -179,8 +180,8 @@ TEST(the_screen_goes_on_meanwhile)
         view_draw(view, &screen);
     }
     assert_true(told);
-    assert_int_equal(view->finding, 0); /* it came without another key */
-    assert_true(view->findings.list_count > 2);
+    assert_int_equal(view_findings_pane.list->current(view), 0); /* it came without another key */
+    assert_true(view_findings_of(view)->list_count > 2);
     view_screen_finish(&screen);
     view_destroy(view);
 }
@@ -224,9 +225,26 @@ TEST(a_key_gives_up_the_jump_but_not_the_search)
     assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
     type(view, "l");
     finish(view);
-    assert_int_equal(view->finding, SIZE_MAX);
-    assert_true(view->findings.list_count > 2);
+    assert_int_equal(view_findings_pane.list->current(view), SIZE_MAX);
+    assert_true(view_findings_of(view)->list_count > 2);
     view_destroy(view);
+}
+
+/* What such a job makes. */
+static bool is_there(struct view *view, enum view_job_kind kind)
+{
+    switch ((int)kind) {
+    case VIEW_JOB_FILTER: return view->filter != NULL;
+    case VIEW_JOB_KERNELS: return view_pane_order(view, &view_kernels_pane)->of != NULL;
+    case VIEW_JOB_PATH: return strncmp(view->message, "critical path: ", 15) == 0;
+    case VIEW_JOB_COUNTERS: return view_meter_rows(view) > 0;
+    case VIEW_JOB_DIFFERENCE: return view->lane_height > 1;
+    case VIEW_JOB_FINDINGS: return view_findings_of(view)->list_count > 0;
+    case VIEW_JOB_SORT:
+        return view_order_row(view_pane_order(view, &view_submissions_pane), 1) != 1;
+    default: fail();
+    }
+    return false;
 }
 
 /* Escape ends what runs and leaves what was; asking again begins anew. */
@@ -259,25 +277,13 @@ TEST(escape_gives_up)
         view_draw(view, &screen); /* does not begin it again */
         assert_false(view_job_runs(view, cases[i].kind));
         finish(view);
-        assert_null(view->filter);
-        assert_null(view_pane_order(view, &view_kernels_pane)->of);
-        assert_null(view->path);
-        assert_null(view->range_kernels);
-        assert_null(view->counters);
-        assert_null(view->other);
-        assert_false(view->shows_path);
-        assert_false(view->shows_counters);
-        assert_int_equal(view->findings.list_count, 0);
-        assert_int_equal(view_pane_order(view, &view_submissions_pane)->by, 0);
-        assert_int_equal(view_order_row(view_pane_order(view, &view_submissions_pane), 1), 1);
+        assert_false(is_there(view, cases[i].kind));
         if (view->range == VIEW_RANGE_SET)
             type(view, "v");
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
-        assert_true(view->filter || view_pane_order(view, &view_kernels_pane)->of || view->path ||
-                    view->counters || view->other || view->findings.list_count ||
-                    view_order_row(view_pane_order(view, &view_submissions_pane), 1) != 1);
+        assert_true(is_there(view, cases[i].kind));
         view_destroy(view);
     }
     view_screen_finish(&screen);
@@ -477,9 +483,10 @@ TEST(orders_are_carried)
         assert_int_equal(now->count, before->count);
         assert_memory_equal(now->rows, before->rows, before->count * sizeof *before->rows);
     }
-    assert_true(view_findings_pane.list->count(view) == old->findings.list_count);
-    for (size_t i = 0; i < old->findings.list_count; i++)
-        assert_int_equal(view->findings.list[i].rank, old->findings.list[i].rank);
+    const struct view_findings *now = view_findings_of(view), *before = view_findings_of(old);
+    assert_int_equal(now->list_count, before->list_count);
+    for (size_t i = 0; i < before->list_count; i++)
+        assert_int_equal(now->list[i].rank, before->list[i].rank);
     type(view, "6S"); /* the next order after the same one */
     type(old, "6S");
     assert_string_equal(view->message, old->message);

@@ -283,8 +283,9 @@ TEST(the_first_finding_is_copied_without_being_gone_to)
 {
     char expected[200];
     snprintf(expected, sizeof expected, "hal-replay --stop-at='#s3' %s", path);
-    view->finding = SIZE_MAX; /* as in the beginning */
-    view->event = VIEW_NO_REF;
+    view_destroy(view);
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    view_draw(view, &screen);
     type("5Y");
     assert_string_equal(view->copied, expected);
     type("5<Down>Y");

@@ -5,6 +5,7 @@
 #include "tests/unit/view_fixture.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/describe/iterations.h"
+#include "viewer/findings/findings.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -293,9 +294,9 @@ TEST(a_trace_beside_itself_has_no_delta)
 TEST(findings_are_sorted)
 {
     type("5!");
-    const struct view_findings *all = &view->findings;
+    const struct view_findings *all = view_findings_of(view);
     assert_true(all->list_count > 3);
-    const enum view_finding_kind first = all->list[view->finding].kind;
+    const enum view_finding_kind first = all->list[view_findings_pane.list->current(view)].kind;
     bool moved = false;
     for (size_t i = 0; i < all->list_count; i++)
         assert_int_equal(all->list[i].rank, i);
@@ -311,7 +312,8 @@ TEST(findings_are_sorted)
         moved |= all->list[i - 1].rank > all->list[i].rank;
     }
     assert_true(moved);
-    assert_int_equal(all->list[view->finding].kind, first); /* still the same one */
+    assert_int_equal(all->list[view_findings_pane.list->current(view)].kind,
+                     first); /* still the same one */
     type("S");
     for (size_t i = 0; i < all->list_count; i++)
         assert_int_equal(all->list[i].rank, i);

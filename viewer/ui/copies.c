@@ -33,20 +33,17 @@ static const struct view_finding *finding_to_copy(struct view *view, uint32_t su
 {
     if (view->panel != VIEW_PANEL_FINDINGS)
         return NULL;
-    const struct view_finding *current = view_current_finding(view);
-    if (current || submission != VIEW_NO_REF || !view->findings.list_count)
-        return current;
-    return &view->findings.list[0];
+    const struct view_findings *findings = view_findings_of(view);
+    const size_t current = view_findings_pane.list->current(view);
+    const size_t at = current == SIZE_MAX && submission == VIEW_NO_REF ? 0 : current;
+    return at < findings->list_count ? &findings->list[at] : NULL;
 }
 
 /* Of a finding its proof; of a submission its replay; else what shows this place again. */
 static void copy_command(struct view *view, int key)
 {
     const struct view_model *m = view->model;
-    struct view_span selected;
-    const struct view_span *event = view_selected(view, &selected);
-    const uint32_t submission =
-        event ? view_span_submission(m, &m->lanes[view->lane], event) : VIEW_NO_REF;
+    const uint32_t submission = view_selected_submission(view);
     const struct view_finding *finding = finding_to_copy(view, submission);
     char place[64];
     (void)key;

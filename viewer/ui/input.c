@@ -89,7 +89,7 @@ void view_key(struct view *view, int key)
     if (key == VIEW_KEY_NONE)
         return;
     view->message[0] = '\0';
-    view->awaits_finding = false;
+    view->keys++;
     if (key == VIEW_KEY_ESCAPE && give_up(view))
         return;
     view_seek_stop(view);

@@ -222,11 +222,11 @@ uint32_t view_chosen_buffer(const struct view *view);
 void view_memory_peaks(const struct view_model *model, struct view_lines *lines);
 void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
 
-/* findings_panel.c: the next finding, in its panel and on the lanes; the current one, NULL: none.
- * What is known about a barrier; in a large trace everything counts as needed until the findings
- * are asked for. */
+/* findings_panel.c: looked for when they are first asked for: there are none before. The next one,
+ * in its panel and on the lanes. What is known about a barrier; in a large trace everything counts
+ * as needed until the findings are asked for. */
+const struct view_findings *view_findings_of(struct view *view);
 void view_next_finding(struct view *view);
-const struct view_finding *view_current_finding(struct view *view);
 enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
 
 /* A trace along one row of the screen. */

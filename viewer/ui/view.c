@@ -140,7 +140,6 @@ void view_destroy(struct view *view)
     view_filter_destroy(view->filter);
     free(view->hidden);
     free(view->pinned);
-    view_findings_finish(&view->findings);
     view_stacks_destroy(view->stacks);
     free(view);
 }
@@ -210,7 +209,6 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
-    view->finding = SIZE_MAX;
     view->jobs_from = JOBS_FROM;
     for (size_t i = 0; i < VIEW_MARKS; i++)
         view->marks[i] = VIEW_NO_TIME;

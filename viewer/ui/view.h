@@ -13,7 +13,6 @@
 #define VIEWER_VIEW_H
 
 #include "viewer/describe/describe.h"
-#include "viewer/findings/findings.h"
 #include "viewer/grid/screen.h"
 #include "viewer/model/model.h"
 
@@ -209,20 +208,15 @@ struct view {
     bool panel_full, help;
     uint32_t hidden_columns[VIEW_PANEL_COUNT]; /* a bit each */
     int scroll;                                /* of the panel or help, in lines */
-    int findings_by;
-    struct view_contents *contents;      /* likewise */
-    uint32_t content_buffer;             /* that is shown, or VIEW_NO_REF */
-    uint32_t content_of, content_choice; /* the transfer or buffer that chose it */
+    struct view_contents *contents;            /* likewise */
+    uint32_t content_buffer;                   /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice;       /* the transfer or buffer that chose it */
     uint64_t content_row;
     enum view_type_of_bytes content_type;
-    struct view_findings findings; /* looked for when they are first asked for */
-    bool has_findings;
     struct view_job *jobs;         /* that run, the last one first */
     uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
     bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
     bool is_live;                  /* somebody waits at a screen, and calls view_poll */
-    bool awaits_finding;           /* the first one is chosen when they are there */
-    size_t finding;                /* the current one; SIZE_MAX: none */
     struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
     struct view_compared *other;   /* trace, below each lane; NULL: there is none */
     struct view_lines difference;  /* to it; empty: none was named */
@@ -241,6 +235,7 @@ struct view {
     char message[512];
 
     struct view_layout layout;
+    uint64_t keys; /* that were hit so far */
     enum view_drag drag;
     int64_t drag_ns; /* the moment where it began */
     bool mouse, quit;

@@ -1,138 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The panel of findings: which is the current one, and in which order they stand. */
-#include "hal/base/mem.h"
+#include "viewer/findings/findings.h"
+
 #include "viewer/ui/job.h"
 #include "viewer/ui/panes.h"
 
-static void choose(struct view *view, size_t index);
-static void sort_list(struct view *view);
+#include <stdlib.h>
 
-static enum hal_status look(const struct view_model *model, void *work, struct view_task *task)
+struct panel {
+    struct view_findings *found; /* NULL: not asked for yet */
+    size_t current;              /* SIZE_MAX: none */
+    int by;
+    uint64_t awaited; /* the first one is chosen when they are there, if this is the last key */
+};
+
+static struct panel *panel_of(const struct view *view)
 {
-    return view_findings_look(model, task, work);
-}
-
-static void destroy(void *work)
-{
-    view_findings_finish(work);
-    free(work);
-}
-
-static void take(struct view *view, void *work)
-{
-    struct view_findings *found = work;
-    view->findings = *found;
-    free(found);
-    if (view->findings_by)
-        sort_list(view);
-    if (view->awaits_finding && view->findings.list_count) {
-        view->message[0] = '\0';
-        choose(view, 0);
-    }
-    view->awaits_finding = false;
-}
-
-static void give_up(struct view *view, const void *work)
-{
-    (void)work;
-    view->awaits_finding = view->has_findings = false;
-}
-
-static const struct view_job_type type = {.kind = VIEW_JOB_FINDINGS,
-                                          .name = "findings",
-                                          .always_aside = true,
-                                          .run = look,
-                                          .take = take,
-                                          .give_up = give_up,
-                                          .destroy = destroy};
-
-/* Looks for them the first time that they are asked for: there are none before that is done. */
-static const struct view_findings *findings_of(struct view *view)
-{
-    if (view->has_findings || view->given_up[VIEW_JOB_FINDINGS])
-        return &view->findings;
-    struct view_findings *found = hal_alloc(1, sizeof *found);
-    view->has_findings = true;
-    if (found)
-        view_job_start(view, &type, found, view_job_whole(view));
-    else
-        view_say(view, "no memory for findings");
-    return &view->findings;
-}
-
-enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment)
-{
-    enum { CHEAP = 300000 }; /* segments: looked at without being asked */
-    if (!view->has_findings && trace_reader_counts(view->model->reader)->segments > CHEAP)
-        return TRACE_BARRIER_NEEDED;
-    return view_findings_verdict(findings_of(view), commands, segment);
-}
-
-const struct view_finding *view_current_finding(struct view *view)
-{
-    const struct view_findings *findings = findings_of(view);
-    return view->finding < findings->list_count ? &findings->list[view->finding] : NULL;
-}
-
-static size_t count(struct view *view)
-{
-    return findings_of(view)->list_count;
-}
-
-static size_t current(struct view *view)
-{
-    return view->finding < findings_of(view)->list_count ? view->finding : SIZE_MAX;
-}
-
-static void choose(struct view *view, size_t index)
-{
-    const struct view_finding *finding = &findings_of(view)->list[index];
-    view->finding = index;
-    if (finding->lane != VIEW_NO_LANE)
-        view_select(view, finding->lane, finding->event);
-    else if (finding->at_ns != VIEW_NO_TIME)
-        view_reveal(view, finding->at_ns, VIEW_KEY_NONE);
-}
-
-/* The current one is marked, and scrolled to. */
-static void draw(struct view *view, struct view_area area)
-{
-    const struct view_findings *findings = findings_of(view);
-    struct view_lines lines = {0};
-    size_t current = SIZE_MAX;
-    for (size_t i = 0; i < findings->list_count; i++) {
-        if (i == view->finding)
-            current = lines.count;
-        view_finding_lines(view->model, &findings->list[i], i == view->finding ? "›" : "", &lines);
-    }
-    if (!findings->list_count) {
-        char why[160] = "none: nothing here is slow, wrong or redundant";
-        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
-        view_lines_add(&lines, "", "%s", why);
-    }
-    if (current != SIZE_MAX)
-        view_scroll_to_line(view, area, &lines, current);
-    view_draw_lines(view, area, &lines);
-    view_lines_finish(&lines);
-}
-
-static const struct view_list list = {.count = count, .current = current, .select = choose};
-
-void view_next_finding(struct view *view)
-{
-    view->given_up[VIEW_JOB_FINDINGS] = false;
-    const size_t all = count(view);
-    view->panel = VIEW_PANEL_FINDINGS;
-    if (!all) {
-        view->awaits_finding = view_job_runs(view, VIEW_JOB_FINDINGS);
-        view_say(view, "%s",
-                 view->awaits_finding
-                     ? "findings are being looked for; the first one comes to you, unless "
-                       "you go on meanwhile"
-                     : "nothing was found");
-        return;
-    }
-    choose(view, current(view) == SIZE_MAX ? 0 : (view->finding + 1) % all);
+    return view_state(view, VIEW_PANEL_FINDINGS);
 }
 
 /* ---- Order -------------------------------------------------------------------------------- */
@@ -172,23 +56,136 @@ static const struct {
                     {"place in time", compare_places}};
 
 /* The current one stays the current one. */
-static void sort_list(struct view *view)
+static void sort_list(struct panel *p, int by)
 {
-    struct view_findings *all = &view->findings;
+    struct view_findings *all = p->found;
     const uint32_t rank =
-        view->finding < all->list_count ? all->list[view->finding].rank : VIEW_NO_REF;
-    if (all->list_count)
-        qsort(all->list, all->list_count, sizeof *all->list, orders[view->findings_by].compare);
-    for (size_t i = 0; i < all->list_count; i++) {
-        if (all->list[i].rank == rank) {
-            view->finding = i;
-            break;
-        }
+        all && p->current < all->list_count ? all->list[p->current].rank : VIEW_NO_REF;
+    p->by = by;
+    if (all && all->list_count)
+        qsort(all->list, all->list_count, sizeof *all->list, orders[by].compare);
+    for (size_t i = 0; all && i < all->list_count; i++) {
+        if (all->list[i].rank == rank)
+            p->current = i;
+    }
+}
+
+/* ---- On demand ---------------------------------------------------------------------------- */
+
+static void choose(struct view *view, size_t index)
+{
+    const struct view_finding *finding = &panel_of(view)->found->list[index];
+    panel_of(view)->current = index;
+    if (finding->lane != VIEW_NO_LANE)
+        view_select(view, finding->lane, finding->event);
+    else if (finding->at_ns != VIEW_NO_TIME)
+        view_reveal(view, finding->at_ns, VIEW_KEY_NONE);
+}
+
+static enum hal_status look(const struct view_model *model, void *work, struct view_task *task)
+{
+    return view_findings_look(model, task, work);
+}
+
+static void destroy(void *work)
+{
+    if (work)
+        view_findings_finish(work);
+    free(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    struct panel *p = panel_of(view);
+    p->found = work;
+    if (p->by)
+        sort_list(p, p->by);
+    if (p->awaited == view->keys && p->found->list_count) {
+        view->message[0] = '\0';
+        choose(view, 0);
+    }
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_FINDINGS,
+                                          .name = "findings",
+                                          .work_bytes = sizeof(struct view_findings),
+                                          .always_aside = true,
+                                          .run = look,
+                                          .take = take,
+                                          .destroy = destroy};
+
+/* Looks for them the first time that they are asked for: there are none before that is done. */
+const struct view_findings *view_findings_of(struct view *view)
+{
+    static const struct view_findings none = {0};
+    if (!panel_of(view)->found)
+        view_job_ask(view, &type);
+    return panel_of(view)->found ? panel_of(view)->found : &none;
+}
+
+enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment)
+{
+    enum { CHEAP = 300000 }; /* segments: looked at without being asked */
+    if (!panel_of(view)->found && trace_reader_counts(view->model->reader)->segments > CHEAP)
+        return TRACE_BARRIER_NEEDED;
+    return view_findings_verdict(view_findings_of(view), commands, segment);
+}
+
+/* ---- The panel ---------------------------------------------------------------------------- */
+
+static size_t count(struct view *view)
+{
+    return view_findings_of(view)->list_count;
+}
+
+static size_t current(struct view *view)
+{
+    return panel_of(view)->current < count(view) ? panel_of(view)->current : SIZE_MAX;
+}
+
+/* The current one is marked, and scrolled to. */
+static void draw(struct view *view, struct view_area area)
+{
+    const struct view_findings *findings = view_findings_of(view);
+    struct view_lines lines = {0};
+    const size_t at = current(view);
+    size_t line = 0;
+    for (size_t i = 0; i < findings->list_count; i++) {
+        line = i == at ? lines.count : line;
+        view_finding_lines(view->model, &findings->list[i], i == at ? "›" : "", &lines);
+    }
+    if (!findings->list_count) {
+        char why[160] = "none: nothing here is slow, wrong or redundant";
+        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
+        view_lines_add(&lines, "", "%s", why);
+    }
+    if (at != SIZE_MAX)
+        view_scroll_to_line(view, area, &lines, line);
+    view_draw_lines(view, area, &lines);
+    view_lines_finish(&lines);
+}
+
+static const struct view_list list = {.count = count, .current = current, .select = choose};
+
+void view_next_finding(struct view *view)
+{
+    view->given_up[VIEW_JOB_FINDINGS] = false;
+    const size_t all = count(view), at = current(view);
+    view->panel = VIEW_PANEL_FINDINGS;
+    if (all) {
+        choose(view, at == SIZE_MAX ? 0 : (at + 1) % all);
+    } else if (view_job_runs(view, VIEW_JOB_FINDINGS)) {
+        panel_of(view)->awaited = view->keys;
+        view_say(view, "findings are being looked for; the first one comes to you, unless "
+                       "you go on meanwhile");
+    } else {
+        view_say(view, "nothing was found");
     }
 }
 
 static void sort(struct view *view, int key)
 {
+    struct panel *p = panel_of(view);
     (void)key;
     if (!count(view)) {
         char why[160] = "there are no findings to sort";
@@ -196,9 +193,8 @@ static void sort(struct view *view, int key)
         view_say(view, "%s", why);
         return;
     }
-    view->findings_by = (view->findings_by + 1) % ORDERS;
-    sort_list(view);
-    view_say(view, "findings by %s", orders[view->findings_by].name);
+    sort_list(p, (p->by + 1) % ORDERS);
+    view_say(view, "findings by %s", orders[p->by].name);
 }
 
 static const struct view_binding bindings[] = {
@@ -206,31 +202,45 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+/* ---- Life --------------------------------------------------------------------------------- */
+
+static void init(struct view *view)
+{
+    *panel_of(view) = (struct panel){.current = SIZE_MAX, .awaited = UINT64_MAX};
+}
+
+static void finish(struct view *view)
+{
+    destroy(panel_of(view)->found);
+}
+
 /* The current one is one of the same kind, as many before it as there were. */
 static void restore(struct view *view, const struct view *old)
 {
-    const struct view_findings *before = &old->findings, *now;
+    struct panel *p = panel_of(view);
+    const struct panel *before = panel_of(old);
+    const struct view_findings *now = before->found ? view_findings_of(view) : NULL;
     size_t nth = 0;
-    if (view->findings_by != old->findings_by) {
-        view->findings_by = old->findings_by;
-        sort_list(view);
-    }
-    if (!old->has_findings || old->finding >= before->list_count) {
-        if (old->has_findings)
-            (void)findings_of(view);
+    if (p->by != before->by)
+        sort_list(p, before->by);
+    if (!now || before->current >= before->found->list_count)
         return;
-    }
-    now = findings_of(view);
-    const enum view_finding_kind kind = before->list[old->finding].kind;
-    for (size_t i = 0; i < old->finding; i++)
-        nth += before->list[i].kind == kind;
+    const enum view_finding_kind kind = before->found->list[before->current].kind;
+    for (size_t i = 0; i < before->current; i++)
+        nth += before->found->list[i].kind == kind;
     for (size_t i = 0; i < now->list_count; i++) {
         if (now->list[i].kind == kind && nth-- == 0) {
-            view->finding = i;
+            p->current = i;
             return;
         }
     }
 }
 
-const struct view_pane view_findings_pane = {
-    .name = "Findings", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};
+const struct view_pane view_findings_pane = {.name = "Findings",
+                                             .state_bytes = sizeof(struct panel),
+                                             .init = init,
+                                             .finish = finish,
+                                             .restore = restore,
+                                             .draw = draw,
+                                             .list = &list,
+                                             .bindings = bindings};
