@@ -33,25 +33,30 @@ static void leave(void *what)
     free(other);
 }
 
+struct panel {
+    struct view_compared *other; /* below each lane; NULL: nothing is */
+    struct view_lines lines;     /* how it differs; empty: none was named */
+};
+
+static struct panel *panel_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_DIFFERENCE);
+}
+
 /* The trace that was compared with before is freed beside the screen. */
 static void show(struct view *view, struct view_compared *other)
 {
-    if (view->other)
-        view_release(view, view->other, leave);
-    view->other = other;
+    struct panel *p = panel_of(view);
+    if (p->other)
+        view_release(view, p->other, leave);
+    p->other = other;
     view->lane_height = other ? 2 : 1;
-}
-
-void view_difference_close(struct view *view)
-{
-    leave(view->other);
-    view_lines_finish(&view->difference);
 }
 
 /* Threads by their names, since programs differ in how many they have; the rest by what it is. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 {
-    const struct view_model *m = view->model, *other = view->other->model;
+    const struct view_model *m = view->model, *other = panel_of(view)->other->model;
     char name[64], named[64];
     view_lane_name(m, &m->lanes[lane], name, sizeof name);
     for (uint32_t i = 0; i < other->lanes_count; i++) {
@@ -67,7 +72,7 @@ const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
 /* Moments are compared from the first work of the device on. */
 struct view_axis view_shadow_axis(const struct view *view)
 {
-    const struct view_model *other = view->other->model;
+    const struct view_model *other = panel_of(view)->other->model;
     struct view_window window = view->window;
     window.begin_ns += other->summary.device_begin_ns - view->model->summary.device_begin_ns;
     return (struct view_axis){.model = other, .window = window};
@@ -152,8 +157,8 @@ static void take(struct view *view, void *work)
 {
     struct comparing *c = work;
     show(view, c->other);
-    view_lines_finish(&view->difference);
-    view->difference = c->lines;
+    view_lines_finish(&panel_of(view)->lines);
+    panel_of(view)->lines = c->lines;
     view->panel = VIEW_PANEL_DIFFERENCE;
     view->scroll = 0;
     free(c);
@@ -188,32 +193,43 @@ const struct view_prompt view_difference_prompt = {
 
 static void draw(struct view *view, struct view_area area)
 {
-    view_draw_lines(view, area, &view->difference);
+    view_draw_lines(view, area, &panel_of(view)->lines);
 }
 
 static bool is_there(const struct view *view)
 {
-    return view->difference.text != NULL;
+    return panel_of(view)->lines.text != NULL;
+}
+
+static void finish(struct view *view)
+{
+    leave(panel_of(view)->other);
+    view_lines_finish(&panel_of(view)->lines);
 }
 
 /* Its lines tell what was compared. */
 static void restore(struct view *view, const struct view *old)
 {
     static const char later[] = "the trace has grown since: D compares again";
-    const struct view_lines *lines = &old->difference;
-    if (view->other != old->other) {
-        if (old->other)
-            atomic_fetch_add(&old->other->users, 1);
-        show(view, old->other);
+    struct view_compared *other = panel_of(old)->other;
+    const struct view_lines *before = &panel_of(old)->lines;
+    struct view_lines *lines = &panel_of(view)->lines;
+    if (panel_of(view)->other != other) {
+        if (other)
+            atomic_fetch_add(&other->users, 1);
+        show(view, other);
     }
-    if (!lines->text ||
-        (view->difference.text && strncmp(view->difference.text, lines->text, lines->length) == 0))
+    if (!before->text || (lines->text && strncmp(lines->text, before->text, before->length) == 0))
         return;
-    view_lines_finish(&view->difference);
-    view_lines_add_text(&view->difference, lines->text, lines->length);
-    if (!strstr(lines->text, later))
-        view_lines_add(&view->difference, "then", "%s", later);
+    view_lines_finish(lines);
+    view_lines_add_text(lines, before->text, before->length);
+    if (!strstr(before->text, later))
+        view_lines_add(lines, "then", "%s", later);
 }
 
-const struct view_pane view_difference_pane = {
-    .name = "Diff", .is_there = is_there, .restore = restore, .draw = draw};
+const struct view_pane view_difference_pane = {.name = "Diff",
+                                               .state_bytes = sizeof(struct panel),
+                                               .finish = finish,
+                                               .restore = restore,
+                                               .is_there = is_there,
+                                               .draw = draw};

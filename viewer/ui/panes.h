@@ -251,10 +251,8 @@ const struct view_path *view_critical_path(struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
 
-/* difference.c: compares with the trace whose name is typed, and shows it below each lane. Ends
- * that. */
+/* difference.c: compares with the trace whose name is typed, and shows it below each lane. */
 extern const struct view_prompt view_difference_prompt;
-void view_difference_close(struct view *view);
 /* The lane of the other trace that is shown below this one, or NULL; its axis, as far from the
  * first work as this one's, without an area. Where the device did more, and where less. */
 const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);

@@ -130,17 +130,14 @@ void view_destroy(struct view *view)
     view_search_finish(view);
     free(view->open);
     free(view->places);
-    view_difference_close(view);
     if (view->path)
         view_path_finish(view->path);
     free(view->path);
     view_counters_destroy(view->counters);
     view_range_kernels_destroy(view->range_kernels);
-    view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
     free(view->hidden);
     free(view->pinned);
-    view_stacks_destroy(view->stacks);
     free(view);
 }
 
@@ -212,7 +209,6 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->jobs_from = JOBS_FROM;
     for (size_t i = 0; i < VIEW_MARKS; i++)
         view->marks[i] = VIEW_NO_TIME;
-    view->content_buffer = view->content_of = view->content_choice = VIEW_NO_REF;
     view->mouse = true;
     for (unsigned i = 0; i < VIEW_PART_COUNT; i++) {
         if (parts[i]->init)

@@ -81,20 +81,6 @@ enum view_panel {
     VIEW_PANEL_COUNT
 };
 
-/* As what the contents of buffers are shown. */
-enum view_type_of_bytes {
-    VIEW_TYPE_TEXT,
-    VIEW_TYPE_F32,
-    VIEW_TYPE_F16,
-    VIEW_TYPE_BF16,
-    VIEW_TYPE_F64,
-    VIEW_TYPE_I32,
-    VIEW_TYPE_U32,
-    VIEW_TYPE_U64,
-    VIEW_TYPE_I8,
-    VIEW_TYPE_COUNT
-};
-
 /* What a button that is held down moves. */
 enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 
@@ -208,19 +194,11 @@ struct view {
     bool panel_full, help;
     uint32_t hidden_columns[VIEW_PANEL_COUNT]; /* a bit each */
     int scroll;                                /* of the panel or help, in lines */
-    struct view_contents *contents;            /* likewise */
-    uint32_t content_buffer;                   /* that is shown, or VIEW_NO_REF */
-    uint32_t content_of, content_choice;       /* the transfer or buffer that chose it */
-    uint64_t content_row;
-    enum view_type_of_bytes content_type;
-    struct view_job *jobs;         /* that run, the last one first */
-    uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
-    bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
-    bool is_live;                  /* somebody waits at a screen, and calls view_poll */
-    struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
-    struct view_compared *other;   /* trace, below each lane; NULL: there is none */
-    struct view_lines difference;  /* to it; empty: none was named */
-    int lane_height;               /* rows of the screen that a lane takes */
+    struct view_job *jobs;                     /* that run, the last one first */
+    uint64_t jobs_from;                        /* things to look at: fewer are looked at at once */
+    bool given_up[VIEW_JOB_COUNT];             /* until what they make is asked for anew */
+    bool is_live;                              /* somebody waits at a screen, and calls view_poll */
+    int lane_height;                           /* rows of the screen that a lane takes */
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;

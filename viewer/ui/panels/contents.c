@@ -202,50 +202,67 @@ void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
 
 /* ---- The panel ---------------------------------------------------------------------------- */
 
+struct panel {
+    struct view_contents *contents; /* NULL: not asked for yet */
+    uint32_t buffer;                /* that is shown, or VIEW_NO_REF */
+    uint32_t of, choice;            /* the transfer or buffer that chose it */
+    uint64_t row;
+    enum view_type_of_bytes type;
+};
+
+static struct panel *panel_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_CONTENTS);
+}
+
 /* A transfer or a mapping that is selected names the buffer; else the one of before. */
 static void choose_buffer(struct view *view)
 {
+    struct panel *p = panel_of(view);
     const struct view_model *m = view->model;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
     const struct view_lane *lane = event ? &m->lanes[view->lane] : NULL;
     const uint32_t chosen = view_chosen_buffer(view);
-    if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != view->content_of) {
-        view->content_of = event->ref;
-        view->content_buffer = m->transfers[event->ref].buffer;
-        view->content_row = m->transfers[event->ref].offset / ROW_BYTES;
+    if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != p->of) {
+        p->of = event->ref;
+        p->buffer = m->transfers[event->ref].buffer;
+        p->row = m->transfers[event->ref].offset / ROW_BYTES;
     } else if (lane && lane->kind == VIEW_LANE_HOST && event->class == VIEW_MAP) {
-        view->content_buffer = m->calls[event->ref].object;
-    } else if (chosen != VIEW_NO_REF && chosen != view->content_choice) {
-        view->content_buffer = view->content_choice = chosen;
-        view->content_row = 0;
+        p->buffer = m->calls[event->ref].object;
+    } else if (chosen != VIEW_NO_REF && chosen != p->choice) {
+        p->buffer = p->choice = chosen;
+        p->row = 0;
     }
-    if (view->content_buffer == VIEW_NO_REF && m->pieces_count)
-        view->content_buffer = m->pieces[0].buffer;
+    if (p->buffer == VIEW_NO_REF && m->pieces_count)
+        p->buffer = m->pieces[0].buffer;
 }
 
 static bool need(struct view *view)
 {
-    if (!view->contents && view_contents_create(view->model, &view->contents) != HAL_OK)
+    struct panel *p = panel_of(view);
+    if (!p->contents && view_contents_create(view->model, &p->contents) != HAL_OK)
         view_say(view, "%s", hal_message());
     choose_buffer(view);
-    return view->contents && view->content_buffer != VIEW_NO_REF;
+    return p->contents && p->buffer != VIEW_NO_REF;
 }
 
 static size_t count(struct view *view)
 {
+    const struct panel *p = panel_of(view);
     if (!need(view))
         return 0;
-    const uint64_t bytes = view->model->buffers[view->content_buffer].bytes;
+    const uint64_t bytes = view->model->buffers[p->buffer].bytes;
     return (size_t)(bytes / ROW_BYTES + (bytes % ROW_BYTES != 0));
 }
 
 static size_t current(struct view *view)
 {
+    struct panel *p = panel_of(view);
     const size_t rows = count(view);
-    if (view->content_row >= rows)
-        view->content_row = rows ? rows - 1 : 0;
-    return rows ? (size_t)view->content_row : SIZE_MAX;
+    if (p->row >= rows)
+        p->row = rows ? rows - 1 : 0;
+    return rows ? (size_t)p->row : SIZE_MAX;
 }
 
 /* What contains the cursor's column counts as before it. */
@@ -258,23 +275,23 @@ static int64_t until_ns(const struct view *view)
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
+    const struct panel *p = panel_of(view);
     uint8_t values[ROW_BYTES] = {0};
     bool known[ROW_BYTES];
     uint32_t piece;
     char text[400];
     const uint64_t offset = (uint64_t)index * ROW_BYTES;
-    const uint64_t rest = view->model->buffers[view->content_buffer].bytes - offset;
+    const uint64_t rest = view->model->buffers[p->buffer].bytes - offset;
     const size_t length = rest < ROW_BYTES ? (size_t)rest : ROW_BYTES;
-    const bool hex = view->content_type == VIEW_TYPE_TEXT || view->layout.panel.columns >= 112;
-    view_contents_at(view->contents, view->content_buffer, until_ns(view), offset, values, known,
-                     length, &piece);
-    view_contents_text(values, known, length, view->content_type, hex, text, sizeof text);
+    const bool hex = p->type == VIEW_TYPE_TEXT || view->layout.panel.columns >= 112;
+    view_contents_at(p->contents, p->buffer, until_ns(view), offset, values, known, length, &piece);
+    view_contents_text(values, known, length, p->type, hex, text, sizeof text);
     snprintf(out, bytes, "%08" PRIx64 "  %s", offset, text);
 }
 
 static void select_row(struct view *view, size_t index)
 {
-    view->content_row = index;
+    panel_of(view)->row = index;
 }
 
 static const struct view_list list = {
@@ -283,29 +300,29 @@ static const struct view_list list = {
 /* Where the current row's bytes come from. */
 static void draw_source(struct view *view, struct view_area area)
 {
+    const struct panel *p = panel_of(view);
     const struct view_model *m = view->model;
     uint8_t values[ROW_BYTES];
     bool known[ROW_BYTES];
     uint32_t piece;
     char name[96], source[128] = "nothing is known of it at this moment";
-    const uint64_t offset = view->content_row * ROW_BYTES;
-    const uint64_t rest = m->buffers[view->content_buffer].bytes - offset;
-    view_contents_at(view->contents, view->content_buffer, until_ns(view), offset, values, known,
+    const uint64_t offset = p->row * ROW_BYTES;
+    const uint64_t rest = m->buffers[p->buffer].bytes - offset;
+    view_contents_at(p->contents, p->buffer, until_ns(view), offset, values, known,
                      rest < ROW_BYTES ? (size_t)rest : ROW_BYTES, &piece);
     if (piece != VIEW_NO_REF) {
-        const struct view_piece *p = &m->pieces[piece];
-        if (p->time_ns == VIEW_NO_TIME)
+        const struct view_piece *from = &m->pieces[piece];
+        if (from->time_ns == VIEW_NO_TIME)
             snprintf(source, sizeof source, "as the capture found it");
         else
             snprintf(source, sizeof source, "%s at %s",
-                     view_class_info((enum view_class)p->class)->name,
-                     view_moment(p->time_ns).text);
+                     view_class_info((enum view_class)from->class)->name,
+                     view_moment(from->time_ns).text);
     }
-    view_buffer_name(m, view->content_buffer, name, sizeof name);
+    view_buffer_name(m, p->buffer, name, sizeof name);
     char title[300];
     snprintf(title, sizeof title, "%s  %s  as %s  ·  %s", name,
-             view_bytes(m->buffers[view->content_buffer].bytes).text,
-             types[view->content_type].name, source);
+             view_bytes(m->buffers[p->buffer].bytes).text, types[p->type].name, source);
     view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_TITLE | VIEW_BOLD, title);
 }
 
@@ -326,8 +343,9 @@ static void draw(struct view *view, struct view_area area)
 static void next_type(struct view *view, int key)
 {
     (void)key;
-    view->content_type = (enum view_type_of_bytes)((view->content_type + 1) % VIEW_TYPE_COUNT);
-    view_say(view, "bytes as %s", types[view->content_type].name);
+    struct panel *p = panel_of(view);
+    p->type = (enum view_type_of_bytes)((p->type + 1) % VIEW_TYPE_COUNT);
+    view_say(view, "bytes as %s", types[p->type].name);
 }
 
 /* The buffer after the present one of which something is known. */
@@ -335,12 +353,13 @@ static void next_buffer(struct view *view, int key)
 {
     (void)key;
     const struct view_model *m = view->model;
+    struct panel *p = panel_of(view);
     size_t first, last;
     if (!need(view) || !m->pieces_count)
         return;
-    pieces_of(m, view->content_buffer, &first, &last);
-    view->content_buffer = m->pieces[last < m->pieces_count ? last : 0].buffer;
-    view->content_row = 0;
+    pieces_of(m, p->buffer, &first, &last);
+    p->buffer = m->pieces[last < m->pieces_count ? last : 0].buffer;
+    p->row = 0;
 }
 
 static const struct view_binding bindings[] = {
@@ -349,14 +368,32 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-static void restore(struct view *view, const struct view *old)
+static void init(struct view *view)
 {
-    view->content_buffer = view_same_buffer(view, old, old->content_buffer);
-    view->content_choice = view_same_buffer(view, old, old->content_choice);
-    view->content_of = old->content_of;
-    view->content_row = old->content_row;
-    view->content_type = old->content_type;
+    struct panel *p = panel_of(view);
+    p->buffer = p->of = p->choice = VIEW_NO_REF;
 }
 
-const struct view_pane view_contents_pane = {
-    .name = "Contents", .restore = restore, .draw = draw, .list = &list, .bindings = bindings};
+static void finish(struct view *view)
+{
+    view_contents_destroy(panel_of(view)->contents);
+}
+
+static void restore(struct view *view, const struct view *old)
+{
+    struct panel *p = panel_of(view);
+    struct view_contents *const contents = p->contents;
+    *p = *panel_of(old);
+    p->contents = contents;
+    p->buffer = view_same_buffer(view, old, p->buffer);
+    p->choice = view_same_buffer(view, old, p->choice);
+}
+
+const struct view_pane view_contents_pane = {.name = "Contents",
+                                             .state_bytes = sizeof(struct panel),
+                                             .init = init,
+                                             .finish = finish,
+                                             .restore = restore,
+                                             .draw = draw,
+                                             .list = &list,
+                                             .bindings = bindings};

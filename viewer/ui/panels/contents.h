@@ -3,7 +3,23 @@
 #ifndef VIEWER_CONTENTS_H
 #define VIEWER_CONTENTS_H
 
-#include "viewer/ui/view.h"
+#include "viewer/model/model.h"
+
+/* As what the contents of buffers are shown. */
+enum view_type_of_bytes {
+    VIEW_TYPE_TEXT,
+    VIEW_TYPE_F32,
+    VIEW_TYPE_F16,
+    VIEW_TYPE_BF16,
+    VIEW_TYPE_F64,
+    VIEW_TYPE_I32,
+    VIEW_TYPE_U32,
+    VIEW_TYPE_U64,
+    VIEW_TYPE_I8,
+    VIEW_TYPE_COUNT
+};
+
+struct view_contents;
 
 /* The model must outlive it. HAL_NO_MEMORY. */
 enum hal_status view_contents_create(const struct view_model *model,

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+/* The panel's state: names of functions; NULL: not asked for yet. */
+static struct view_stacks **stacks_of(const struct view *view)
+{
+    return view_state(view, VIEW_PANEL_DETAILS);
+}
+
 /* What the event is comes first, then what it means for the whole, then the rest. */
 static void join(struct view_lines *out, const struct view_lines *facts,
                  const struct view_lines *meaning)
@@ -24,9 +30,10 @@ static void draw(struct view *view, struct view_area area)
     const struct view_span *event = view_selected(view, &selected);
     view_describe_range(view, &lines);
     if (event) {
-        if (!view->stacks && view_stacks_create(view->model, &view->stacks) != HAL_OK)
+        struct view_stacks **stacks = stacks_of(view);
+        if (!*stacks && view_stacks_create(view->model, stacks) != HAL_OK)
             view_say(view, "%s", hal_message());
-        facts.stacks = view->stacks;
+        facts.stacks = *stacks;
         view_describe(view->model, &view->model->lanes[view->lane], event, &facts);
         view_describe_path(view, &path);
         join(&lines, &facts, &path);
@@ -43,4 +50,10 @@ static void draw(struct view *view, struct view_area area)
     view_lines_finish(&lines);
 }
 
-const struct view_pane view_details_pane = {.name = "Details", .draw = draw};
+static void finish(struct view *view)
+{
+    view_stacks_destroy(*stacks_of(view));
+}
+
+const struct view_pane view_details_pane = {
+    .name = "Details", .state_bytes = sizeof(struct view_stacks *), .finish = finish, .draw = draw};
