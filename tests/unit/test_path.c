@@ -171,11 +171,11 @@ TEST(a_value_that_never_came_is_named)
 TEST(lines_go_as_far_as_asked_for)
 {
     type("0g#s1<Enter>");
-    assert_int_equal(view->flow, VIEW_FLOW_NEIGHBOURS);
+    assert_int_equal(view_flow_of(view), VIEW_FLOW_NEIGHBOURS);
     type("e");
-    assert_int_equal(view->flow, VIEW_FLOW_CHAIN);
+    assert_int_equal(view_flow_of(view), VIEW_FLOW_CHAIN);
     type("e");
-    assert_int_equal(view->flow, VIEW_FLOW_NONE);
+    assert_int_equal(view_flow_of(view), VIEW_FLOW_NONE);
     assert_false(frame_contains("▼"));
     type("e");
     assert_true(frame_contains("▼"));

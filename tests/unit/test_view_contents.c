@@ -151,7 +151,7 @@ TEST(commands_are_found_by_their_words)
     assert_non_null(view_command_run(view, "go 100%"));
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
     assert_non_null(view_command_run(view, "mark a"));
-    assert_int_equal(view->marks[0], m->last_ns - 1);
+    assert_int_equal(view_marks(view)[0], m->last_ns - 1);
     assert_non_null(view_command_run(view, "first"));
     assert_non_null(view_command_run(view, "go to mark a")); /* and not: go "to mark a" */
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
@@ -219,7 +219,7 @@ TEST(a_longer_trace_shows_the_same)
     assert_non_null(view_selected(next, &(struct view_span){0}));
     assert_int_equal(view_selected(next, &(struct view_span){0})->begin_ns, selected.begin_ns);
     assert_int_equal(view_selected(next, &(struct view_span){0})->ref, selected.ref);
-    assert_int_equal(next->marks[1], view->marks[1]);
+    assert_int_equal(view_marks(next)[1], view_marks(view)[1]);
     assert_int_equal(next->panel, VIEW_PANEL_SUBMISSIONS);
     assert_non_null(next->filter);
     view_draw(next, &screen);

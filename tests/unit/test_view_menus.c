@@ -217,14 +217,14 @@ TEST(marks_stay_beside_the_trace)
     char marks[96];
     snprintf(marks, sizeof marks, "%s.marks", path);
     struct view *fresh = reopened(); /* nothing was saved */
-    assert_int_equal(fresh->marks[0], VIEW_NO_TIME);
+    assert_int_equal(view_marks(fresh)[0], VIEW_NO_TIME);
     view_destroy(fresh);
     type("g500us<Enter>mag1ms<Enter>mzm<Enter>");
     assert_non_null(strstr(view->message, "2 marks saved"));
     fresh = reopened();
-    assert_int_equal(fresh->marks[0], 500000);
-    assert_int_equal(fresh->marks[25], 1000000);
-    assert_int_equal(fresh->marks[1], VIEW_NO_TIME);
+    assert_int_equal(view_marks(fresh)[0], 500000);
+    assert_int_equal(view_marks(fresh)[25], 1000000);
+    assert_int_equal(view_marks(fresh)[1], VIEW_NO_TIME);
     view_destroy(fresh);
 
     static const char *const odd[] = {"",
@@ -241,7 +241,7 @@ TEST(marks_stay_beside_the_trace)
         fclose(file);
         fresh = reopened();
         for (int k = 0; k < VIEW_MARKS; k++)
-            assert_int_equal(fresh->marks[k], VIEW_NO_TIME);
+            assert_int_equal(view_marks(fresh)[k], VIEW_NO_TIME);
         view_destroy(fresh);
     }
     unlink(marks);

@@ -41,7 +41,6 @@ void view_counter_text(enum view_counter which, double level, char *out, size_t 
 
 /* ---- On the screen: meters.c -------------------------------------------------------------- */
 
-void view_counters_destroy(struct view_counters *counters);
 /* How many rows they want, and draws them into the last rows of the area, at most half of it.
  * Returns how many it took. */
 int view_meter_rows(const struct view *view);

@@ -13,8 +13,22 @@
 #include "viewer/ui/prompt.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A search. */
+struct search {
+    bool is_there;
+    regex_t regex;
+    uint8_t *ops, *bodies;        /* whether they match */
+    char text[VIEW_PROMPT_BYTES]; /* what it was made of */
+};
+
+static struct search *search_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_FIND);
+}
 
 /* ---- Neighbours --------------------------------------------------------------------------- */
 
@@ -64,9 +78,9 @@ static void to_sync(struct view *view, int key)
 
 enum { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
 
-static uint8_t match(const struct view *view, const char *text)
+static uint8_t match(const struct search *search, const char *text)
 {
-    return regexec(&view->search, text, 0, NULL, 0) == 0 ? MATCH_YES : MATCH_NO;
+    return regexec(&search->regex, text, 0, NULL, 0) == 0 ? MATCH_YES : MATCH_NO;
 }
 
 /* Each different command is looked at once. */
@@ -74,18 +88,19 @@ static bool body_matches(struct view *view, uint32_t index)
 {
     const struct view_model *m = view->model;
     const struct view_body *body = &m->bodies[index];
-    uint8_t *known = &view->matching_bodies[index];
+    const struct search *search = search_of(view);
+    uint8_t *known = &search->bodies[index];
     char label[256];
     if (*known != MATCH_UNKNOWN)
         return *known == MATCH_YES;
     *known = MATCH_NO;
     for (uint32_t i = 0; i < body->op_count && *known == MATCH_NO; i++) {
         const uint32_t op = m->segments[body->first_op + i];
-        if (view->matching_ops[op] == MATCH_UNKNOWN) {
+        if (search->ops[op] == MATCH_UNKNOWN) {
             view_op_label(m, &m->ops[op], label, sizeof label);
-            view->matching_ops[op] = match(view, label);
+            search->ops[op] = match(search, label);
         }
-        *known = view->matching_ops[op];
+        *known = search->ops[op];
     }
     return *known == MATCH_YES;
 }
@@ -96,7 +111,7 @@ static bool matches(struct view *view, const struct view_lane *lane, const struc
     const struct view_model *m = view->model;
     char label[256];
     view_span_label(m, lane, event, label, sizeof label);
-    if (match(view, label) == MATCH_YES)
+    if (match(search_of(view), label) == MATCH_YES)
         return true;
     if (lane->kind != VIEW_LANE_DEVICE)
         return false;
@@ -110,51 +125,52 @@ static bool matches(struct view *view, const struct view_lane *lane, const struc
 
 static void search_on(struct view *view, bool forward)
 {
-    view_seek_start(view,
-                    &(struct view_seek){
-                        .want = matches, .forward = forward, .wraps = true, .only = VIEW_NO_LANE});
+    view_seek_start(view, &(struct view_seek){.want = matches,
+                                              .forward = forward,
+                                              .wraps = true,
+                                              .only = VIEW_NO_LANE,
+                                              .noun = search_of(view)->text});
 }
 
-void view_search_finish(struct view *view)
+static void end_search(struct view *view)
 {
-    if (view->has_search)
-        regfree(&view->search);
-    view->has_search = false;
-    free(view->matching_ops);
-    free(view->matching_bodies);
-    view->matching_ops = view->matching_bodies = NULL;
+    struct search *search = search_of(view);
+    if (search->is_there)
+        regfree(&search->regex);
+    free(search->ops);
+    free(search->bodies);
+    *search = (struct search){0};
 }
 
 static void again(struct view *view, int key)
 {
-    if (!view->has_search)
+    if (!search_of(view)->is_there)
         view_say(view, "nothing was searched for yet: / starts a search");
     else
         search_on(view, key == 'n');
 }
 
+/* Replaces the search, and looks for nothing yet. False: the view says why. */
 static bool begin_search(struct view *view, const char *text)
 {
-    regex_t search;
-    const int failure = regcomp(&search, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    struct search next = {.is_there = true};
+    const int failure = regcomp(&next.regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
     if (failure) {
         char why[100];
-        regerror(failure, &search, why, sizeof why);
+        regerror(failure, &next.regex, why, sizeof why);
         view_say(view, "'%s' is no regular expression: %s", text, why);
         return false;
     }
-    view_search_finish(view);
-    view->search = search;
-    view->has_search = true;
-    view->matching_ops = hal_alloc(view->model->ops_count, 1);
-    view->matching_bodies = hal_alloc(view->model->bodies_count, 1);
-    if (!view->matching_ops || !view->matching_bodies) {
-        view_search_finish(view);
-        view_say(view, "no memory to search");
-        return false;
-    }
-    snprintf(view->searched, sizeof view->searched, "%s", text);
-    return true;
+    next.ops = hal_alloc(view->model->ops_count, 1);
+    next.bodies = hal_alloc(view->model->bodies_count, 1);
+    snprintf(next.text, sizeof next.text, "%s", text);
+    end_search(view);
+    *search_of(view) = next;
+    if (next.ops && next.bodies)
+        return true;
+    end_search(view);
+    view_say(view, "no memory to search");
+    return false;
 }
 
 static void search(struct view *view, const char *text)
@@ -387,9 +403,12 @@ static void restore(struct view *view, const struct view *old)
         filter_by(view, filter->text);
     else if (!filter && own)
         set_filter(view, "");
-    if (old->has_search && (!view->has_search || strcmp(view->searched, old->searched) != 0))
-        (void)begin_search(view, old->searched);
+    if (search_of(old)->is_there && strcmp(search_of(view)->text, search_of(old)->text) != 0)
+        (void)begin_search(view, search_of(old)->text);
 }
 
-const struct view_pane view_find_part = {
-    .name = "Finding", .restore = restore, .bindings = bindings};
+const struct view_pane view_find_part = {.name = "Finding",
+                                         .state_bytes = sizeof(struct search),
+                                         .finish = end_search,
+                                         .restore = restore,
+                                         .bindings = bindings};

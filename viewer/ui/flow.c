@@ -190,10 +190,10 @@ void view_draw_flow(struct view *view, struct view_area area)
     const struct flow flow = {
         .view = view, .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
     const uint32_t submission = submission_of(view->model, &view->model->lanes[view->lane], event);
-    if (submission == VIEW_NO_REF || view->flow == VIEW_FLOW_NONE)
+    if (submission == VIEW_NO_REF || view_flow_of(view) == VIEW_FLOW_NONE)
         return;
     draw_submission(&flow, submission);
-    if (view->flow == VIEW_FLOW_CHAIN) {
+    if (view_flow_of(view) == VIEW_FLOW_CHAIN) {
         draw_chain(&flow, submission, view_node_producer);
         draw_chain(&flow, submission, view_node_consumer);
     }

@@ -24,9 +24,9 @@ static bool write_marks(const struct view *view, FILE *file, size_t *out_count)
 {
     *out_count = 0;
     for (int i = 0; i < VIEW_MARKS; i++) {
-        if (view->marks[i] == VIEW_NO_TIME)
+        if (view_marks(view)[i] == VIEW_NO_TIME)
             continue;
-        fprintf(file, "%c %" PRId64 "\n", 'a' + i, view->marks[i] + view->model->offset_ns);
+        fprintf(file, "%c %" PRId64 "\n", 'a' + i, view_marks(view)[i] + view->model->offset_ns);
         ++*out_count;
     }
     const bool failed = ferror(file) != 0;
@@ -64,7 +64,7 @@ static void take_line(struct view *view, const char *line)
         __builtin_sub_overflow((int64_t)number, m->offset_ns, &ns) || ns < m->first_ns ||
         ns >= m->last_ns)
         return;
-    view->marks[line[0] - 'a'] = ns;
+    view_marks(view)[line[0] - 'a'] = ns;
 }
 
 /* What is no mark of this trace is left out: the file is anybody's. */

@@ -7,6 +7,16 @@
 #include "viewer/text/text.h"
 #include "viewer/ui/job.h"
 
+struct meters {
+    struct view_counters *counters; /* NULL: not asked for yet */
+    bool shows;
+};
+
+static struct meters *meters_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_METERS);
+}
+
 /* ---- On demand ---------------------------------------------------------------------------- */
 
 static enum hal_status find(const struct view_model *model, void *work, struct view_task *task)
@@ -14,47 +24,38 @@ static enum hal_status find(const struct view_model *model, void *work, struct v
     return view_counters_find(model, task, work);
 }
 
-void view_counters_destroy(struct view_counters *counters)
-{
-    if (counters)
-        view_counters_finish(counters);
-    free(counters);
-}
-
 static void destroy(void *work)
 {
-    view_counters_destroy(work);
+    if (work)
+        view_counters_finish(work);
+    free(work);
 }
 
 static void take(struct view *view, void *work)
 {
-    view->counters = work;
+    meters_of(view)->counters = work;
 }
 
 static void give_up(struct view *view, const void *work)
 {
     (void)work;
-    view->shows_counters = false;
+    meters_of(view)->shows = false;
 }
 
 static const struct view_job_type type = {.kind = VIEW_JOB_COUNTERS,
                                           .name = "counters",
+                                          .work_bytes = sizeof(struct view_counters),
                                           .run = find,
                                           .take = take,
                                           .give_up = give_up,
                                           .destroy = destroy};
 
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
 static const struct view_counters *counters_of(struct view *view)
 {
-    if (view->counters || view->given_up[VIEW_JOB_COUNTERS] ||
-        view_job_runs(view, VIEW_JOB_COUNTERS))
-        return view->counters;
-    struct view_counters *counters = hal_alloc(1, sizeof *counters);
-    if (counters)
-        view_job_start(view, &type, counters, view_job_whole(view));
-    else
-        view_say(view, "no memory for the counters");
-    return view->counters;
+    if (!meters_of(view)->counters)
+        view_job_ask(view, &type);
+    return meters_of(view)->counters;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------- */
@@ -62,7 +63,8 @@ static const struct view_counters *counters_of(struct view *view)
 static double column_mean(const struct view *view, enum view_counter which, int columns, int column)
 {
     const struct view_window w = view->window;
-    return view_counter_mean(view->counters, which, view_column_begin(w, columns, column),
+    return view_counter_mean(meters_of(view)->counters, which,
+                             view_column_begin(w, columns, column),
                              view_column_begin(w, columns, column + 1));
 }
 
@@ -102,7 +104,7 @@ static void draw_levels(const struct view *view, enum view_counter which, struct
 
 int view_meter_rows(const struct view *view)
 {
-    return view->shows_counters ? VIEW_COUNTER_COUNT : 0;
+    return meters_of(view)->shows ? VIEW_COUNTER_COUNT : 0;
 }
 
 int view_meters_draw(struct view *view, struct view_area area)
@@ -124,7 +126,7 @@ int view_meters_draw(struct view *view, struct view_area area)
 
 void view_describe_counters(struct view *view, struct view_lines *lines)
 {
-    const struct view_counters *counters = view->shows_counters ? counters_of(view) : NULL;
+    const struct view_counters *counters = meters_of(view)->shows ? counters_of(view) : NULL;
     char text[256];
     size_t length = 0;
     if (!counters)
@@ -145,9 +147,10 @@ void view_describe_counters(struct view *view, struct view_lines *lines)
 static void toggle(struct view *view, int key)
 {
     (void)key;
-    view->shows_counters = !view->shows_counters;
+    struct meters *m = meters_of(view);
+    m->shows = !m->shows;
     view->given_up[VIEW_JOB_COUNTERS] = false;
-    if (view->shows_counters)
+    if (m->shows)
         (void)counters_of(view);
     else
         view_job_stop(view, VIEW_JOB_COUNTERS);
@@ -159,12 +162,20 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+static void finish(struct view *view)
+{
+    destroy(meters_of(view)->counters);
+}
+
 static void restore(struct view *view, const struct view *old)
 {
-    view->shows_counters = old->shows_counters;
-    if (old->counters)
+    meters_of(view)->shows = meters_of(old)->shows;
+    if (meters_of(old)->counters)
         (void)counters_of(view);
 }
 
-const struct view_pane view_meters_part = {
-    .name = "Counting", .restore = restore, .bindings = bindings};
+const struct view_pane view_meters_part = {.name = "Counting",
+                                           .state_bytes = sizeof(struct meters),
+                                           .finish = finish,
+                                           .restore = restore,
+                                           .bindings = bindings};

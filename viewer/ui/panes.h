@@ -195,13 +195,13 @@ unsigned view_seek_percent(const struct view *view);
 
 /* find.c */
 extern const struct view_prompt view_search_prompt;
-void view_search_finish(struct view *view);
 
 /* Whether no filter hides the event. */
 bool view_shows(const struct view *view, const struct view_lane *lane,
                 const struct view_span *event);
 
-/* marks.c: beside the trace. */
+/* range.c: VIEW_MARKS moments, VIEW_NO_TIME: not set. marks.c: beside the trace. */
+int64_t *view_marks(const struct view *view);
 void view_marks_save(struct view *view);
 void view_marks_load(struct view *view);
 
@@ -211,7 +211,6 @@ extern const struct view_prompt view_run_prompt;
 /* range.c: the ends of the range in order; false: there is none. */
 bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
 void view_describe_range(struct view *view, struct view_lines *lines);
-void view_range_kernels_destroy(struct view_range_kernels *kernels);
 /* The range's ends and the marks on the ruler. */
 void view_draw_marks(struct view *view, struct view_area axis);
 
@@ -241,13 +240,12 @@ struct view_axis {
 void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
 void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
 
-/* trail.c: keeps the selection, to come back to it. The critical path, looked for the first time
- * that it is asked for; NULL: it is not there yet, was given up, or memory is out, which is said.
- */
+/* state.c: keeps the selection, to come back to it. */
 void view_remember(struct view *view);
-struct view_path;
-const struct view_path *view_critical_path(struct view *view);
-/* Over the drawn lanes; of the selected submission. */
+
+/* trail.c: how far lines go from the selected event. The critical path over the drawn lanes; of the
+ * selected submission. */
+enum view_flow view_flow_of(const struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
 

@@ -12,6 +12,21 @@
 #include <ctype.h>
 #include <string.h>
 
+struct measuring {
+    int64_t marks[VIEW_MARKS];     /* VIEW_NO_TIME: not set */
+    struct range_kernels *kernels; /* of a range; NULL: not asked for yet */
+};
+
+static struct measuring *measuring_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_RANGE);
+}
+
+int64_t *view_marks(const struct view *view)
+{
+    return measuring_of(view)->marks;
+}
+
 /* ---- Marks -------------------------------------------------------------------------------- */
 
 static bool is_letter(struct view *view, int key)
@@ -27,7 +42,7 @@ static void take_mark(struct view *view, int key)
     if (key == VIEW_KEY_ENTER) {
         view_marks_save(view);
     } else if (is_letter(view, key)) {
-        view->marks[key - 'a'] = view->cursor_ns;
+        view_marks(view)[key - 'a'] = view->cursor_ns;
         view_say(view, "mark %c at %s", key, view_moment(view->cursor_ns).text);
     }
 }
@@ -36,7 +51,7 @@ static void go_to_mark(struct view *view, int key)
 {
     if (!is_letter(view, key))
         return;
-    const int64_t mark_ns = view->marks[key - 'a'];
+    const int64_t mark_ns = view_marks(view)[key - 'a'];
     if (mark_ns == VIEW_NO_TIME) {
         view_say(view, "there is no mark %c: m%c sets it", key, key);
         return;
@@ -144,7 +159,7 @@ static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end
 /* ---- Kernels of a range ------------------------------------------------------------------- */
 
 /* A job, and what it made. */
-struct view_range_kernels {
+struct range_kernels {
     const struct view_work *work;
     int64_t begin_ns, end_ns;
     struct view_kernel_time *times;
@@ -153,7 +168,7 @@ struct view_range_kernels {
 
 static enum hal_status find(const struct view_model *model, void *work, struct view_task *task)
 {
-    struct view_range_kernels *r = work;
+    struct range_kernels *r = work;
     (void)model;
     r->times = hal_alloc(r->work->kernels_count, sizeof *r->times);
     if (!r->times)
@@ -161,22 +176,18 @@ static enum hal_status find(const struct view_model *model, void *work, struct v
     return view_work_times(r->work, task, r->begin_ns, r->end_ns, r->times, &r->total);
 }
 
-void view_range_kernels_destroy(struct view_range_kernels *kernels)
-{
-    if (kernels)
-        free(kernels->times);
-    free(kernels);
-}
-
 static void destroy(void *work)
 {
-    view_range_kernels_destroy(work);
+    struct range_kernels *r = work;
+    if (r)
+        free(r->times);
+    free(r);
 }
 
 static void take(struct view *view, void *work)
 {
-    view_range_kernels_destroy(view->range_kernels);
-    view->range_kernels = work;
+    destroy(measuring_of(view)->kernels);
+    measuring_of(view)->kernels = work;
 }
 
 static const struct view_job_type type = {.kind = VIEW_JOB_RANGE,
@@ -185,29 +196,29 @@ static const struct view_job_type type = {.kind = VIEW_JOB_RANGE,
                                           .take = take,
                                           .destroy = destroy};
 
-static bool is_of(const struct view_range_kernels *r, int64_t begin_ns, int64_t end_ns)
+static bool is_of(const struct range_kernels *r, int64_t begin_ns, int64_t end_ns)
 {
     return r && r->begin_ns == begin_ns && r->end_ns == end_ns;
 }
 
 /* NULL: they are not there yet, were given up, or memory is out, which is said. */
-static const struct view_range_kernels *kernels_of(struct view *view, int64_t begin_ns,
-                                                   int64_t end_ns)
+static const struct range_kernels *kernels_of(struct view *view, int64_t begin_ns, int64_t end_ns)
 {
-    if (is_of(view->range_kernels, begin_ns, end_ns))
-        return view->range_kernels;
+    struct measuring *m = measuring_of(view);
+    if (is_of(m->kernels, begin_ns, end_ns))
+        return m->kernels;
     const struct view_work *work = view_kernels_work(view); /* first */
     if (!work || view->given_up[VIEW_JOB_RANGE] ||
         is_of(view_job_work(view, VIEW_JOB_RANGE), begin_ns, end_ns))
         return NULL;
-    struct view_range_kernels *r = hal_alloc(1, sizeof *r);
+    struct range_kernels *r = hal_alloc(1, sizeof *r);
     if (!r) {
         view_say(view, "no memory for the range's kernels");
         return NULL;
     }
-    *r = (struct view_range_kernels){.work = work, .begin_ns = begin_ns, .end_ns = end_ns};
+    *r = (struct range_kernels){.work = work, .begin_ns = begin_ns, .end_ns = end_ns};
     view_job_start(view, &type, r, view_job_whole(view));
-    return is_of(view->range_kernels, begin_ns, end_ns) ? view->range_kernels : NULL;
+    return is_of(m->kernels, begin_ns, end_ns) ? m->kernels : NULL;
 }
 
 /* The most time first, then the most dispatches. */
@@ -219,7 +230,7 @@ static bool stands_before(const struct view_kernel_time *a, const struct view_ke
 }
 
 /* The first that stands behind `last`, NULL: of all; NULL: there is none. */
-static const struct view_kernel_time *next_kernel(const struct view_range_kernels *r,
+static const struct view_kernel_time *next_kernel(const struct range_kernels *r,
                                                   const struct view_kernel_time *last)
 {
     const struct view_kernel_time *next = NULL;
@@ -236,7 +247,7 @@ static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
                         struct view_lines *lines)
 {
     enum { MOST = 16 };
-    const struct view_range_kernels *r = kernels_of(view, begin_ns, end_ns);
+    const struct range_kernels *r = kernels_of(view, begin_ns, end_ns);
     char text[512] = "";
     if (!r) {
         view_job_missing(view, view_kernels_work(view) ? VIEW_JOB_RANGE : VIEW_JOB_KERNELS, text,
@@ -293,8 +304,9 @@ void view_draw_marks(struct view *view, struct view_area axis)
             view_put(axis, 0, to, ']', VIEW_STYLE_SELECT | VIEW_BOLD);
     }
     for (int i = 0; i < VIEW_MARKS; i++) {
-        if (view->marks[i] != VIEW_NO_TIME)
-            view_put(axis, 0, view_column_of(w, axis.columns, view->marks[i]), (uint32_t)('a' + i),
+        const int64_t mark_ns = view_marks(view)[i];
+        if (mark_ns != VIEW_NO_TIME)
+            view_put(axis, 0, view_column_of(w, axis.columns, mark_ns), (uint32_t)('a' + i),
                      VIEW_STYLE_KEY | VIEW_BOLD | VIEW_REVERSE);
     }
 }
@@ -310,19 +322,34 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
+static void init(struct view *view)
+{
+    for (size_t i = 0; i < VIEW_MARKS; i++)
+        view_marks(view)[i] = VIEW_NO_TIME;
+}
+
+static void finish(struct view *view)
+{
+    destroy(measuring_of(view)->kernels);
+}
+
 static void restore(struct view *view, const struct view *old)
 {
     int64_t begin_ns, end_ns;
     for (size_t i = 0; i < VIEW_MARKS; i++)
-        view->marks[i] = view_same_moment(view, old, old->marks[i]);
+        view_marks(view)[i] = view_same_moment(view, old, view_marks(old)[i]);
     view->range = old->range;
     view->range_begin_ns = view_same_moment(view, old, old->range_begin_ns);
     view->range_end_ns = view_same_moment(view, old, old->range_end_ns);
     (void)view_range(old, &begin_ns, &end_ns);
-    if (view->range == VIEW_RANGE_SET && is_of(old->range_kernels, begin_ns, end_ns) &&
+    if (view->range == VIEW_RANGE_SET && is_of(measuring_of(old)->kernels, begin_ns, end_ns) &&
         view_range(view, &begin_ns, &end_ns))
         (void)kernels_of(view, begin_ns, end_ns);
 }
 
-const struct view_pane view_range_part = {
-    .name = "Measuring", .restore = restore, .bindings = bindings};
+const struct view_pane view_range_part = {.name = "Measuring",
+                                          .state_bytes = sizeof(struct measuring),
+                                          .init = init,
+                                          .finish = finish,
+                                          .restore = restore,
+                                          .bindings = bindings};

@@ -99,7 +99,7 @@ static void finish(struct view *view)
     view_seek_stop(view);
     if (seek.best == VIEW_NO_REF) {
         if (seek.wraps)
-            view_say(view, "nothing matches '%s'", view->searched);
+            view_say(view, "nothing matches '%s'", seek.noun);
         else
             view_say(view, "no %s %s", seek.forward ? "later" : "earlier", seek.noun);
         return;

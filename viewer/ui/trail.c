@@ -10,6 +10,22 @@
 
 #include <string.h>
 
+struct trail {
+    enum view_flow flow;
+    struct view_path *path; /* NULL: not asked for yet */
+    bool shows_path;
+};
+
+static struct trail *trail_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_TRAIL);
+}
+
+enum view_flow view_flow_of(const struct view *view)
+{
+    return trail_of(view)->flow;
+}
+
 /* ---- Selections before this one ----------------------------------------------------------- */
 
 static void back(struct view *view, int key)
@@ -108,8 +124,9 @@ static void change_depth(struct view *view, int key)
         [VIEW_FLOW_NONE] = "no lines",
     };
     (void)key;
-    view->flow = (enum view_flow)((view->flow + 1) % VIEW_FLOW_COUNT);
-    view_say(view, "%s", depths[view->flow]);
+    struct trail *t = trail_of(view);
+    t->flow = (enum view_flow)((t->flow + 1) % VIEW_FLOW_COUNT);
+    view_say(view, "%s", depths[t->flow]);
 }
 
 /* ---- The critical path -------------------------------------------------------------------- */
@@ -121,60 +138,59 @@ static enum hal_status find_path(const struct view_model *model, void *work, str
 
 static void destroy_path(void *work)
 {
-    view_path_finish(work);
+    if (work)
+        view_path_finish(work);
     free(work);
 }
 
 static void say_path(struct view *view)
 {
     char text[160];
-    view_path_text(view->path, text, sizeof text);
-    view_say(view,
-             view->path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
+    const struct view_path *path = trail_of(view)->path;
+    view_path_text(path, text, sizeof text);
+    view_say(view, path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
              text);
 }
 
 static void take_path(struct view *view, void *work)
 {
-    view->path = work;
-    if (view->shows_path)
+    trail_of(view)->path = work;
+    if (trail_of(view)->shows_path)
         say_path(view);
 }
 
 static void give_up_path(struct view *view, const void *work)
 {
     (void)work;
-    view->shows_path = false;
+    trail_of(view)->shows_path = false;
 }
 
 static const struct view_job_type path_type = {.kind = VIEW_JOB_PATH,
                                                .name = "critical path",
+                                               .work_bytes = sizeof(struct view_path),
                                                .run = find_path,
                                                .take = take_path,
                                                .give_up = give_up_path,
                                                .destroy = destroy_path};
 
-const struct view_path *view_critical_path(struct view *view)
+/* NULL: it is not there yet, was given up, or memory is out, which is said. */
+static const struct view_path *critical_path(struct view *view)
 {
-    if (view->path || view->given_up[VIEW_JOB_PATH] || view_job_runs(view, VIEW_JOB_PATH))
-        return view->path;
-    struct view_path *path = hal_alloc(1, sizeof *path);
-    if (path)
-        view_job_start(view, &path_type, path, view_job_whole(view));
-    else
-        view_say(view, "no memory for the critical path");
-    return view->path;
+    if (!trail_of(view)->path)
+        view_job_ask(view, &path_type);
+    return trail_of(view)->path;
 }
 
 static void toggle_path(struct view *view, int key)
 {
+    struct trail *t = trail_of(view);
     (void)key;
-    view->shows_path = !view->shows_path;
+    t->shows_path = !t->shows_path;
     view->given_up[VIEW_JOB_PATH] = false;
-    if (view->shows_path && view->path)
+    if (t->shows_path && t->path)
         say_path(view);
-    else if (view->shows_path)
-        (void)view_critical_path(view);
+    else if (t->shows_path)
+        (void)critical_path(view);
     else
         view_job_stop(view, VIEW_JOB_PATH);
 }
@@ -197,7 +213,7 @@ static uint32_t lane_of(const struct view_model *m, const struct view_path_part 
 void view_draw_path(struct view *view, struct view_area axis)
 {
     const struct view_window w = view->window;
-    const struct view_path *path = view->shows_path ? view_critical_path(view) : NULL;
+    const struct view_path *path = trail_of(view)->shows_path ? critical_path(view) : NULL;
     for (int column = 0; path && column < axis.columns; column++) {
         const int64_t begin_ns = view_column_begin(w, axis.columns, column);
         const int64_t end_ns = view_column_begin(w, axis.columns, column + 1);
@@ -238,7 +254,7 @@ void view_describe_path(struct view *view, struct view_lines *lines)
     if (node.kind != VIEW_NODE_SUBMISSION || m->submissions[node.index].begin_ns == VIEW_NO_TIME)
         return;
     const struct view_path *path =
-        view->path || m->submissions_count <= CHEAP ? view_critical_path(view) : NULL;
+        trail_of(view)->path || m->submissions_count <= CHEAP ? critical_path(view) : NULL;
     const size_t i = path ? view_path_first(path, m->submissions[node.index].begin_ns) : 0;
     const bool critical = path && i < path->parts_count &&
                           path->parts[i].kind == VIEW_PATH_DEVICE &&
@@ -265,13 +281,22 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-static void restore(struct view *view, const struct view *old)
+static void finish(struct view *view)
 {
-    view->flow = old->flow;
-    view->shows_path = old->shows_path;
-    if (old->path)
-        (void)view_critical_path(view);
+    destroy_path(trail_of(view)->path);
 }
 
-const struct view_pane view_trail_part = {
-    .name = "Following", .restore = restore, .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    const struct trail *before = trail_of(old);
+    trail_of(view)->flow = before->flow;
+    trail_of(view)->shows_path = before->shows_path;
+    if (before->path)
+        (void)critical_path(view);
+}
+
+const struct view_pane view_trail_part = {.name = "Following",
+                                          .state_bytes = sizeof(struct trail),
+                                          .finish = finish,
+                                          .restore = restore,
+                                          .bindings = bindings};

@@ -127,14 +127,8 @@ void view_destroy(struct view *view)
         free(view->states[i]);
     }
     free(view->states);
-    view_search_finish(view);
     free(view->open);
     free(view->places);
-    if (view->path)
-        view_path_finish(view->path);
-    free(view->path);
-    view_counters_destroy(view->counters);
-    view_range_kernels_destroy(view->range_kernels);
     view_filter_destroy(view->filter);
     free(view->hidden);
     free(view->pinned);
@@ -207,8 +201,6 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->jobs_from = JOBS_FROM;
-    for (size_t i = 0; i < VIEW_MARKS; i++)
-        view->marks[i] = VIEW_NO_TIME;
     view->mouse = true;
     for (unsigned i = 0; i < VIEW_PART_COUNT; i++) {
         if (parts[i]->init)

@@ -16,8 +16,6 @@
 #include "viewer/grid/screen.h"
 #include "viewer/model/model.h"
 
-#include <regex.h>
-
 /* ---- Keys --------------------------------------------------------------------------------- */
 
 /* Characters are themselves. */
@@ -124,7 +122,7 @@ struct view_seek {
     bool in_hosts;    /* only in the lanes of threads */
     bool in_devices;  /* only in the lanes of devices' work */
     uint32_t only;    /* the only lane, or VIEW_NO_LANE */
-    const char *noun; /* what there is none of, unless it is a search */
+    const char *noun; /* what there is none of; of a search, what was typed */
     bool says_noun;   /* also when there is one */
 
     bool has_start;       /* else it begins at the selection */
@@ -176,19 +174,12 @@ struct view {
     uint32_t *places;           /* all lanes, in the order in which they stand */
     bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
     struct view_filter *filter; /* NULL: everything is shown */
-    int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
     void (*next_key)(struct view *view, int key); /* takes the next key, whatever it is; or NULL */
     enum view_range_state range;
     int64_t range_begin_ns, range_end_ns;
-    struct view_range_kernels *range_kernels; /* of a range; NULL: not asked for yet */
     uint32_t first_row;
     struct view_visited visited[VIEW_VISITED]; /* the last one at the end */
     int visited_count;
-    enum view_flow flow;
-    struct view_path *path; /* NULL: not asked for yet */
-    bool shows_path;
-    struct view_counters *counters; /* NULL: not asked for yet */
-    bool shows_counters;
 
     enum view_panel panel;
     bool panel_full, help;
@@ -206,10 +197,6 @@ struct view {
     char typed[VIEW_PROMPT_BYTES];
     size_t typed_at; /* where the next character goes */
     struct view_seek seek;
-    regex_t search;
-    bool has_search;
-    uint8_t *matching_ops, *matching_bodies; /* of that search: 0: not known, 1: no, 2: yes */
-    char searched[VIEW_PROMPT_BYTES];        /* what it was made of */
     char message[512];
 
     struct view_layout layout;
