@@ -146,8 +146,8 @@ static enum hal_status write_menu(struct plain *p)
     char choice[160], line[200];
     snprintf(line, sizeof line, "%s: choose a number", menu->title);
     HAL_TRY(write_line(p, line));
-    for (size_t i = 0; i < menu->count(p->view); i++) {
-        menu->text(p->view, i, choice, sizeof choice);
+    for (size_t i = 0; i < view_menu_count(p->view); i++) {
+        view_menu_text(p->view, i, choice, sizeof choice);
         snprintf(line, sizeof line, "%zu %s", i + 1, choice);
         HAL_TRY(write_line(p, line));
     }

@@ -162,8 +162,8 @@ static enum hal_status write_kernels(const struct report *r)
 {
     struct view *view;
     HAL_TRY(view_create(r->model, &view));
-    enum hal_status status = view_kernels_need(view);
-    if (status == HAL_OK) {
+    enum hal_status status = HAL_OK;
+    if (view_kernels_work(view)) {
         const struct view_work_total *total = view_kernels_total(view);
         char note[300];
         write_rows(r, view, view_kernels_pane.list, SIZE_MAX);
@@ -178,6 +178,8 @@ static enum hal_status write_kernels(const struct report *r)
                        "too; one dispatch: shortest and longest; both without warm-up.");
         if (view_kernels_hint(view))
             write_clean(r, view_kernels_hint(view));
+    } else {
+        status = hal_fail(HAL_NO_MEMORY, "%s", view->message);
     }
     view_destroy(view);
     return status;
@@ -208,19 +210,21 @@ static enum hal_status write_iterations(const struct report *r)
 {
     struct view *view;
     struct view_lines lines = {0};
-    const struct view_iterations *iterations;
     HAL_TRY(view_create(r->model, &view));
-    enum hal_status status = view_repeats_need(view, &iterations);
-    if (status == HAL_OK) {
+    const struct view_iterations *iterations = view_iterations_of(view);
+    if (iterations) {
         view_iterations_lines(iterations, &lines);
         write_lines(r, &lines);
-        if (lines.failed)
-            status = hal_fail(HAL_NO_MEMORY, "no memory for the report");
         if (iterations->list_count) {
             fputc('\n', r->file);
             write_rows(r, view, view_iterations_pane.list, SIZE_MAX);
         }
     }
+    const enum hal_status status =
+        iterations && !lines.failed
+            ? HAL_OK
+            : hal_fail(HAL_NO_MEMORY, "%s",
+                       iterations ? "no memory for the report" : view->message);
     view_lines_finish(&lines);
     view_destroy(view);
     return status;

@@ -101,12 +101,6 @@ static void verify(struct view *view, int key)
 static const char *const what_ifs[] = {"coalesce-submissions", "drop-host-waits", "drop-barriers",
                                        "merge-dispatches", "queues=2"};
 
-static size_t what_if_count(const struct view *view)
-{
-    (void)view;
-    return sizeof what_ifs / sizeof *what_ifs;
-}
-
 static void what_if_text(const struct view *view, size_t row, char *out, size_t bytes)
 {
     static const char *const meanings[] = {
@@ -125,22 +119,12 @@ static bool what_if_choose(struct view *view, size_t row)
     return false;
 }
 
-static const struct view_menu what_if_menu = {
-    .title = "what if", .count = what_if_count, .text = what_if_text, .choose = what_if_choose};
-
-static void ask_what_if(struct view *view, int key)
-{
-    (void)key;
-    view_menu_open(view, &what_if_menu);
-}
+static const struct view_menu what_if_menu = {.title = "what if",
+                                              .rows = sizeof what_ifs / sizeof *what_ifs,
+                                              .text = what_if_text,
+                                              .choose = what_if_choose};
 
 enum { EXPORT_TRACE, EXPORT_JSON, EXPORT_TIMELINE, EXPORT_COUNT };
-
-static size_t export_count(const struct view *view)
-{
-    (void)view;
-    return EXPORT_COUNT;
-}
 
 static void export_text(const struct view *view, size_t row, char *out, size_t bytes)
 {
@@ -178,19 +162,14 @@ static bool export_choose(struct view *view, size_t row)
 }
 
 static const struct view_menu export_menu = {
-    .title = "export", .count = export_count, .text = export_text, .choose = export_choose};
-
-static void ask_export(struct view *view, int key)
-{
-    (void)key;
-    view_menu_open(view, &export_menu);
-}
+    .title = "export", .rows = EXPORT_COUNT, .text = export_text, .choose = export_choose};
 
 static const struct view_binding bindings[] = {
     {'r', VIEW_KEY_NONE, "r", "replay the range, or what is selected", replay},
     {'V', VIEW_KEY_NONE, "V", "replay and verify every submission", verify},
-    {'I', VIEW_KEY_NONE, "I", "what if: measure another way of doing the same work", ask_what_if},
-    {'E', VIEW_KEY_NONE, "E", "export the range or the selection", ask_export},
+    {'I', VIEW_KEY_NONE, "I", "what if: measure another way of doing the same work",
+     .menu = &what_if_menu},
+    {'E', VIEW_KEY_NONE, "E", "export the range or the selection", .menu = &export_menu},
     {0, 0, NULL, NULL, NULL},
 };
 

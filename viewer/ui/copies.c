@@ -64,19 +64,8 @@ static void copy_command(struct view *view, int key)
 
 /* ---- Pictures ----------------------------------------------------------------------------- */
 
-static size_t picture_count(const struct view *view)
-{
-    (void)view;
-    return VIEW_PICTURE_ANSI;
-}
-
-static void picture_text(const struct view *view, size_t row, char *out, size_t bytes)
-{
-    static const char *const texts[] = {"a picture, hal-view-N.svg", "text, hal-view-N.txt",
-                                        "text with colours for a terminal, hal-view-N.ansi"};
-    (void)view;
-    snprintf(out, bytes, "%s", texts[row]);
-}
+static const char *const picture_texts[] = {"a picture, hal-view-N.svg", "text, hal-view-N.txt",
+                                            "text with colours for a terminal, hal-view-N.ansi"};
 
 static bool picture_choose(struct view *view, size_t row)
 {
@@ -88,15 +77,9 @@ static bool picture_choose(struct view *view, size_t row)
 }
 
 static const struct view_menu picture_menu = {.title = "write the frame as",
-                                              .count = picture_count,
-                                              .text = picture_text,
+                                              .rows = VIEW_PICTURE_ANSI,
+                                              .texts = picture_texts,
                                               .choose = picture_choose};
-
-static void print_frame(struct view *view, int key)
-{
-    (void)key;
-    view_menu_open(view, &picture_menu);
-}
 
 static const struct view_binding bindings[] = {
     {'y', VIEW_KEY_NONE, "y", "send the locator to the terminal's clipboard (OSC 52)",
@@ -104,7 +87,7 @@ static const struct view_binding bindings[] = {
     {'Y', VIEW_KEY_NONE, "Y",
      "copy a command: the finding's proof, the submission's replay, this place", copy_command},
     {'p', VIEW_KEY_NONE, "p", "write the frame into a new file: picture, text, text with colours",
-     print_frame},
+     .menu = &picture_menu},
     {0, 0, NULL, NULL, NULL},
 };
 

@@ -248,11 +248,6 @@ static void clear_filter(struct view *view, int key)
     set_filter(view, "");
 }
 
-static void to_iteration(struct view *view, int key)
-{
-    view_next_iteration(view, key == 't');
-}
-
 /* ---- Go to -------------------------------------------------------------------------------- */
 
 static void go_to_moment(struct view *view, int64_t ns)
@@ -335,37 +330,6 @@ static void go(struct view *view, const char *text)
 static const struct view_prompt go_prompt = {
     .before = "go to ", .hint = "1.5ms  +250us  50%  #s12", .enter = go};
 
-/* ---- Keys --------------------------------------------------------------------------------- */
-
-static void start_search(struct view *view, int key)
-{
-    (void)key;
-    view_prompt_start(view, &view_search_prompt, "");
-}
-
-static void start_difference(struct view *view, int key)
-{
-    (void)key;
-    view_prompt_start(view, &view_difference_prompt, "");
-}
-
-static void start_go(struct view *view, int key)
-{
-    (void)key;
-    view_prompt_start(view, &go_prompt, "");
-}
-
-static void to_kernel(struct view *view, int key)
-{
-    view_next_kernel(view, key == '.');
-}
-
-static void to_finding(struct view *view, int key)
-{
-    (void)key;
-    view_next_finding(view);
-}
-
 static const struct view_binding bindings[] = {
     {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the lane", to_event},
     {']', VIEW_KEY_NONE, "", NULL, to_event},
@@ -373,19 +337,19 @@ static const struct view_binding bindings[] = {
     {'}', VIEW_KEY_NONE, "", NULL, to_gap},
     {'(', VIEW_KEY_NONE, "( )", "previous, next host synchronisation", to_sync},
     {')', VIEW_KEY_NONE, "", NULL, to_sync},
-    {',', VIEW_KEY_NONE, ", .", "previous, next submission with the same kernel", to_kernel},
-    {'.', VIEW_KEY_NONE, "", NULL, to_kernel},
-    {'t', VIEW_KEY_NONE, "t T", "next, previous iteration", to_iteration},
-    {'T', VIEW_KEY_NONE, "", NULL, to_iteration},
-    {'!', VIEW_KEY_NONE, "!", "next finding", to_finding},
-    {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", start_search},
+    {',', VIEW_KEY_NONE, ", .", "previous, next submission with the same kernel", view_next_kernel},
+    {'.', VIEW_KEY_NONE, "", NULL, view_next_kernel},
+    {'t', VIEW_KEY_NONE, "t T", "next, previous iteration", view_next_iteration},
+    {'T', VIEW_KEY_NONE, "", NULL, view_next_iteration},
+    {'!', VIEW_KEY_NONE, "!", "next finding", view_next_finding},
+    {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", .prompt = &view_search_prompt},
     {'n', VIEW_KEY_NONE, "n N", "next, previous match", again},
     {'N', VIEW_KEY_NONE, "", NULL, again},
     {'&', VIEW_KEY_NONE, "& \\", "show only: name~mul dur>50us queue=0 failed; show all",
      start_filter},
     {'\\', VIEW_KEY_NONE, "", NULL, clear_filter},
-    {'D', VIEW_KEY_NONE, "D", "compare with another trace", start_difference},
-    {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", start_go},
+    {'D', VIEW_KEY_NONE, "D", "compare with another trace", .prompt = &view_difference_prompt},
+    {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", .prompt = &go_prompt},
     {0, 0, NULL, NULL, NULL},
 };
 

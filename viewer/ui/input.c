@@ -10,10 +10,17 @@
 static bool run(struct view *view, const struct view_pane *pane, int key)
 {
     for (const struct view_binding *b = pane->bindings; b && b->shown; b++) {
-        if (b->run && (key == b->key || key == b->alias)) {
+        if (key != b->key && key != b->alias)
+            continue;
+        if (b->run)
             b->run(view, key);
-            return true;
-        }
+        else if (b->prompt)
+            view_prompt_start(view, b->prompt, "");
+        else if (b->menu)
+            view_menu_open(view, b->menu);
+        else
+            continue;
+        return true;
     }
     return false;
 }

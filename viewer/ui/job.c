@@ -119,18 +119,6 @@ void view_job_ask(struct view *view, const struct view_job_type *type)
         view_say(view, "no memory for the %s", type->name);
 }
 
-enum hal_status view_job_now(struct view *view, const struct view_job_type *type, void *work)
-{
-    const enum hal_status status =
-        work ? type->run(view->model, work, NULL)
-             : hal_fail(HAL_NO_MEMORY, "no memory for the %s", type->name);
-    if (status == HAL_OK)
-        type->take(view, work);
-    else if (work)
-        type->destroy(work);
-    return status;
-}
-
 static unsigned percent(const struct view_job *job)
 {
     return atomic_load_explicit(&job->task.done, memory_order_relaxed) * 100 / VIEW_TASK_WHOLE;

@@ -33,9 +33,6 @@ void view_job_start(struct view *view, const struct view_job_type *type, void *w
 void view_job_ask(struct view *view, const struct view_job_type *type);
 /* Whether none runs, and what it makes was not given up. */
 bool view_job_may_start(const struct view *view, enum view_job_kind kind);
-/* Does it now, on this thread: what it makes is there when that succeeds. Owns the work. */
-enum hal_status view_job_now(struct view *view, const struct view_job_type *type,
-                             void *work) HAL_CHECKED;
 /* The size of a job that looks at all that happened. */
 uint64_t view_job_whole(const struct view *view);
 

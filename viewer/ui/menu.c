@@ -9,22 +9,35 @@ void view_menu_open(struct view *view, const struct view_menu *menu)
     view->menu_row = 0;
 }
 
+size_t view_menu_count(const struct view *view)
+{
+    return view->menu->count ? view->menu->count(view) : view->menu->rows;
+}
+
+void view_menu_text(const struct view *view, size_t row, char *out, size_t bytes)
+{
+    if (view->menu->text)
+        view->menu->text(view, row, out, bytes);
+    else
+        snprintf(out, bytes, "%s", view->menu->texts[row]);
+}
+
 void view_menu_choose(struct view *view, size_t row)
 {
     const struct view_menu *menu = view->menu;
-    if (!menu || row >= menu->count(view))
+    if (!menu || row >= view_menu_count(view))
         return;
     view->menu = NULL; /* what is chosen may open another one */
     if (menu->choose(view, row) && !view->menu) {
         view->menu = menu;
-        const size_t count = menu->count(view);
+        const size_t count = view_menu_count(view);
         view->menu_row = view->menu_row < count ? view->menu_row : count - 1;
     }
 }
 
 void view_menu_key(struct view *view, int key)
 {
-    const size_t count = view->menu->count(view);
+    const size_t count = view_menu_count(view);
     if (key == VIEW_KEY_ESCAPE || key == 'q' || !count)
         view->menu = NULL;
     else if ((key == 'j' || key == 'J' || key == VIEW_KEY_DOWN) && view->menu_row + 1 < count)
@@ -47,12 +60,12 @@ static size_t first_row(const struct view *view, int rows)
 static void draw(struct view *view, struct view_area area)
 {
     const struct view_menu *menu = view->menu;
-    const size_t count = menu->count(view), first = first_row(view, area.rows);
+    const size_t count = view_menu_count(view), first = first_row(view, area.rows);
     char text[160];
     if (view->menu_row >= count) /* of a panel that another one took the place of */
         return;
     if (area.rows < 2) { /* a screen that is too small for lists */
-        menu->text(view, view->menu_row, text, sizeof text);
+        view_menu_text(view, view->menu_row, text, sizeof text);
         view_print(area, 0, 1, VIEW_STYLE_TITLE | VIEW_BOLD, "%s: %s  j k Enter Esc", menu->title,
                    text);
         return;
@@ -63,7 +76,7 @@ static void draw(struct view *view, struct view_area area)
     for (int row = 1; row < area.rows && first + (size_t)row - 1 < count; row++) {
         const size_t index = first + (size_t)row - 1;
         const bool here = index == view->menu_row;
-        menu->text(view, index, text, sizeof text);
+        view_menu_text(view, index, text, sizeof text);
         if (here)
             view_fill(area, row, 0, area.columns, ' ', VIEW_STYLE_SELECT | VIEW_REVERSE);
         view_print(area, row, 1, VIEW_STYLE_KEY, "%c", index < 9 ? (char)('1' + index) : ' ');

@@ -9,33 +9,17 @@ static void undo(struct view *view, int key)
         view_say(view, "no %s view", later ? "later" : "earlier");
 }
 
-/* The moment under the cursor stays in its column. */
-static void zoom(struct view *view, int64_t span_ns, int64_t around_ns, int key)
+/* The moment of the cursor stays in its column. */
+static void zoom(struct view *view, int key)
 {
-    const struct view_window w = view->window;
-    const struct view_window next = view_allowed_window(view, w.begin_ns, span_ns);
-    const double share = (double)(around_ns - w.begin_ns) / (double)w.span_ns;
-    view_set_window(view, around_ns - (int64_t)(share * (double)next.span_ns), next.span_ns, key);
-}
-
-static int64_t zoom_center(struct view *view)
-{
+    const bool out = key == 's' || key == '-';
     view_reveal(view, view->cursor_ns, VIEW_KEY_NONE);
-    return view->cursor_ns;
-}
-
-static void zoom_in(struct view *view, int key)
-{
-    (void)key;
-    const int64_t center_ns = zoom_center(view);
-    zoom(view, view->window.span_ns / 2, center_ns, 'w');
-}
-
-static void zoom_out(struct view *view, int key)
-{
-    (void)key;
-    const int64_t center_ns = zoom_center(view);
-    zoom(view, view->window.span_ns * 2, center_ns, 's');
+    const struct view_window w = view->window;
+    const struct view_window next =
+        view_allowed_window(view, w.begin_ns, out ? w.span_ns * 2 : w.span_ns / 2);
+    const double share = (double)(view->cursor_ns - w.begin_ns) / (double)w.span_ns;
+    view_set_window(view, view->cursor_ns - (int64_t)(share * (double)next.span_ns), next.span_ns,
+                    out ? 's' : 'w');
 }
 
 static void show_all(struct view *view, int key)
@@ -51,111 +35,51 @@ static void fit(struct view *view, int key)
     view_fit(view);
 }
 
-static void pan(struct view *view, int64_t by_ns, int key)
+static void pan(struct view *view, int key)
 {
-    const int64_t before_ns = view->window.begin_ns;
-    view_set_window(view, before_ns + by_ns, view->window.span_ns, key);
-    const int64_t moved_ns = view->window.begin_ns - before_ns;
+    const struct view_window w = view->window;
+    const int64_t length_ns = key == 'H' || key == 'L' ? w.span_ns : w.span_ns / 8;
+    const int64_t by_ns = key == 'H' || key == 'a' ? -length_ns : length_ns;
+    view_set_window(view, w.begin_ns + by_ns, w.span_ns, 'a');
+    const int64_t moved_ns = view->window.begin_ns - w.begin_ns;
     view_set_cursor(view, view->cursor_ns + (moved_ns ? moved_ns : by_ns));
-}
-
-static void pan_left(struct view *view, int key)
-{
-    (void)key;
-    pan(view, -view->window.span_ns / 8, 'a');
-}
-
-static void pan_right(struct view *view, int key)
-{
-    (void)key;
-    pan(view, view->window.span_ns / 8, 'a');
-}
-
-static void screen_left(struct view *view, int key)
-{
-    (void)key;
-    pan(view, -view->window.span_ns, 'a');
-}
-
-static void screen_right(struct view *view, int key)
-{
-    (void)key;
-    pan(view, view->window.span_ns, 'a');
 }
 
 /* ---- The cursor --------------------------------------------------------------------------- */
 
-static void step(struct view *view, int columns)
+static void go_to(struct view *view, int64_t ns, int key)
 {
-    const struct view_window w = view->window;
-    const int axis = view->layout.axis;
-    const int column = view_column_of(w, axis, view->cursor_ns);
-    int64_t ns = view->cursor_ns + w.span_ns / axis * columns;
-    if (column >= 0 && column < axis && column + columns >= 0 && column + columns < axis)
-        ns = view_column_begin(w, axis, column + columns);
     view->cursor_ns = view_clamp(ns, view->model->first_ns, view->model->last_ns - 1);
-    view_reveal(view, view->cursor_ns, 'a');
+    view_reveal(view, view->cursor_ns, key);
     view_set_cursor(view, view->cursor_ns);
 }
 
-static void step_left(struct view *view, int key)
+static void step(struct view *view, int key)
 {
-    (void)key;
-    step(view, -1);
+    const struct view_window w = view->window;
+    const int axis = view->layout.axis, by = key == 'h' || key == VIEW_KEY_LEFT ? -1 : 1;
+    const int column = view_column_of(w, axis, view->cursor_ns);
+    int64_t ns = view->cursor_ns + w.span_ns / axis * by;
+    if (column >= 0 && column < axis && column + by >= 0 && column + by < axis)
+        ns = view_column_begin(w, axis, column + by);
+    go_to(view, ns, 'a');
 }
 
-static void step_right(struct view *view, int key)
+static void first_or_last(struct view *view, int key)
 {
-    (void)key;
-    step(view, 1);
+    const bool first = key == VIEW_KEY_HOME;
+    go_to(view, first ? view->model->first_ns : view->model->last_ns - 1, VIEW_KEY_NONE);
 }
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
 
-static void lane_by(struct view *view, int64_t rows)
+static void lane_by(struct view *view, int key)
 {
+    const bool page = key == VIEW_KEY_PAGE_UP || key == VIEW_KEY_PAGE_DOWN;
+    const bool up = key == 'k' || key == VIEW_KEY_UP || key == VIEW_KEY_PAGE_UP;
+    const int64_t rows = page ? view->layout.lanes.rows : 1;
     if (view->lane != VIEW_NO_LANE)
-        view_go_to_row(view, (int64_t)view_row_of(view, view->lane) + rows);
-}
-
-static void lane_down(struct view *view, int key)
-{
-    (void)key;
-    lane_by(view, 1);
-}
-
-static void lane_up(struct view *view, int key)
-{
-    (void)key;
-    lane_by(view, -1);
-}
-
-static void page_down(struct view *view, int key)
-{
-    (void)key;
-    lane_by(view, view->layout.lanes.rows);
-}
-
-static void page_up(struct view *view, int key)
-{
-    (void)key;
-    lane_by(view, -view->layout.lanes.rows);
-}
-
-static void first_moment(struct view *view, int key)
-{
-    (void)key;
-    view->cursor_ns = view->model->first_ns;
-    view_reveal(view, view->cursor_ns, VIEW_KEY_NONE);
-    view_set_cursor(view, view->cursor_ns);
-}
-
-static void last_moment(struct view *view, int key)
-{
-    (void)key;
-    view->cursor_ns = view->model->last_ns - 1;
-    view_reveal(view, view->cursor_ns, VIEW_KEY_NONE);
-    view_set_cursor(view, view->cursor_ns);
+        view_go_to_row(view, (int64_t)view_row_of(view, view->lane) + (up ? -rows : rows));
 }
 
 static void expand(struct view *view, int key)
@@ -177,25 +101,25 @@ static void expand(struct view *view, int key)
 }
 
 static const struct view_binding bindings[] = {
-    {'h', VIEW_KEY_LEFT, "h l  Left Right", "cursor one column", step_left},
-    {'l', VIEW_KEY_RIGHT, "", NULL, step_right},
-    {'H', VIEW_KEY_NONE, "H L", "one screen", screen_left},
-    {'L', VIEW_KEY_NONE, "", NULL, screen_right},
-    {'a', VIEW_KEY_NONE, "a d", "pan", pan_left},
-    {'d', VIEW_KEY_NONE, "", NULL, pan_right},
-    {'w', '+', "w s  + -", "zoom in and out at the cursor", zoom_in},
-    {'=', VIEW_KEY_NONE, "", NULL, zoom_in},
-    {'s', '-', "", NULL, zoom_out},
+    {'h', VIEW_KEY_LEFT, "h l  Left Right", "cursor one column", step},
+    {'l', VIEW_KEY_RIGHT, "", NULL, step},
+    {'H', VIEW_KEY_NONE, "H L", "one screen", pan},
+    {'L', VIEW_KEY_NONE, "", NULL, pan},
+    {'a', VIEW_KEY_NONE, "a d", "pan", pan},
+    {'d', VIEW_KEY_NONE, "", NULL, pan},
+    {'w', '+', "w s  + -", "zoom in and out at the cursor", zoom},
+    {'=', VIEW_KEY_NONE, "", NULL, zoom},
+    {'s', '-', "", NULL, zoom},
     {'0', VIEW_KEY_NONE, "0", "whole trace", show_all},
     {'f', VIEW_KEY_NONE, "f", "fit the selected event; a moment with its neighbours", fit},
     {'u', VIEW_KEY_BACKSPACE, "u  Ctrl-r", "view before, view after", undo},
     {VIEW_KEY_REDO, VIEW_KEY_NONE, "", NULL, undo},
-    {VIEW_KEY_HOME, VIEW_KEY_NONE, "Home End", "first and last moment", first_moment},
-    {VIEW_KEY_END, VIEW_KEY_NONE, "", NULL, last_moment},
-    {'j', VIEW_KEY_DOWN, "j k  Down Up", "lane", lane_down},
-    {'k', VIEW_KEY_UP, "", NULL, lane_up},
-    {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", page_down},
-    {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, page_up},
+    {VIEW_KEY_HOME, VIEW_KEY_NONE, "Home End", "first and last moment", first_or_last},
+    {VIEW_KEY_END, VIEW_KEY_NONE, "", NULL, first_or_last},
+    {'j', VIEW_KEY_DOWN, "j k  Down Up", "lane", lane_by},
+    {'k', VIEW_KEY_UP, "", NULL, lane_by},
+    {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", lane_by},
+    {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, lane_by},
     {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane; Enter in a list: go to its event",
      expand},
     {0, 0, NULL, NULL, NULL},

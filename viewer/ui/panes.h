@@ -11,6 +11,8 @@ struct view_binding {
     int key, alias; /* alias: a second key or VIEW_KEY_NONE */
     const char *shown, *help;
     void (*run)(struct view *view, int key);
+    const struct view_prompt *prompt; /* or it begins this one */
+    const struct view_menu *menu;     /* or opens that */
 };
 
 /* Of a list's rows: its name, and the screen's column behind it, which the last one has not. */
@@ -51,9 +53,11 @@ struct view_list {
     struct view_order *(*order)(const struct view *view); /* NULL: there is but one */
 };
 
-/* Choices that are asked for. */
+/* Choices that are asked for. Rows that are always the same have no functions. */
 struct view_menu {
     const char *title;
+    size_t rows;
+    const char *const *texts;
     size_t (*count)(const struct view *view);
     void (*text)(const struct view *view, size_t row, char *out, size_t bytes);
     bool (*choose)(struct view *view, size_t row); /* true: it stays open */
@@ -149,6 +153,8 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines);
 
 /* menu.c */
 void view_menu_open(struct view *view, const struct view_menu *menu);
+size_t view_menu_count(const struct view *view);
+void view_menu_text(const struct view *view, size_t row, char *out, size_t bytes);
 void view_menu_key(struct view *view, int key);
 void view_menu_choose(struct view *view, size_t row);
 
@@ -225,7 +231,7 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
  * in its panel and on the lanes. What is known about a barrier; in a large trace everything counts
  * as needed until the findings are asked for. */
 const struct view_findings *view_findings_of(struct view *view);
-void view_next_finding(struct view *view);
+void view_next_finding(struct view *view, int key);
 enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
 
 /* A trace along one row of the screen. */

@@ -170,20 +170,6 @@ static void move_lane(struct view *view, int by)
 
 enum { ORDER_AS_OPENED, ORDER_BUSIEST, ORDER_NAME, ORDER_UP, ORDER_DOWN, ORDER_COUNT };
 
-static size_t order_count(const struct view *view)
-{
-    (void)view;
-    return ORDER_COUNT;
-}
-
-static void order_text(const struct view *view, size_t row, char *out, size_t bytes)
-{
-    static const char *const names[ORDER_COUNT] = {"as at the start", "most work first", "by name",
-                                                   "this lane up", "this lane down"};
-    (void)view;
-    snprintf(out, bytes, "%s", names[row]);
-}
-
 static bool order_choose(struct view *view, size_t row)
 {
     if (row == ORDER_UP || row == ORDER_DOWN)
@@ -193,16 +179,12 @@ static bool order_choose(struct view *view, size_t row)
     return row == ORDER_UP || row == ORDER_DOWN;
 }
 
+static const char *const order_texts[ORDER_COUNT] = {"as at the start", "most work first",
+                                                     "by name", "this lane up", "this lane down"};
 static const struct view_menu order_menu = {.title = "order of the lanes",
-                                            .count = order_count,
-                                            .text = order_text,
+                                            .rows = ORDER_COUNT,
+                                            .texts = order_texts,
                                             .choose = order_choose};
-
-static void choose_order(struct view *view, int key)
-{
-    (void)key;
-    view_menu_open(view, &order_menu);
-}
 
 /* ---- Hidden lanes ------------------------------------------------------------------------- */
 
@@ -299,7 +281,8 @@ static void pin(struct view *view, int key)
 static const struct view_binding bindings[] = {
     {'x', VIEW_KEY_NONE, "x", "hide the lane", hide},
     {'X', VIEW_KEY_NONE, "X", "list hidden lanes, to show one or all again", list_hidden},
-    {'o', VIEW_KEY_NONE, "o", "order of the lanes: most work, name, or one by one", choose_order},
+    {'o', VIEW_KEY_NONE, "o", "order of the lanes: most work, name, or one by one",
+     .menu = &order_menu},
     {'*', VIEW_KEY_NONE, "*", "pin the lane to the top, and back", pin},
     {0, 0, NULL, NULL, NULL},
 };

@@ -41,12 +41,6 @@ static void help(struct view *view, int key)
     view->scroll = 0;
 }
 
-static void start_command(struct view *view, int key)
-{
-    (void)key;
-    view_prompt_start(view, &view_command_prompt, "");
-}
-
 static void toggle_mouse(struct view *view, int key)
 {
     (void)key;
@@ -74,7 +68,7 @@ static const struct view_binding bindings[] = {
     {'5', '6', "", NULL, panel_by_number},
     {'7', '8', "", NULL, panel_by_number},
     {'9', VIEW_KEY_NONE, "", NULL, panel_by_number},
-    {':', VIEW_KEY_NONE, ":", "commands by name; Tab completes", start_command},
+    {':', VIEW_KEY_NONE, ":", "commands by name; Tab completes", .prompt = &view_command_prompt},
     {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
     {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
     {'J', 'K', "J K", "move in the panel", NULL},

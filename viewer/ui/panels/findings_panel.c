@@ -167,8 +167,9 @@ static void draw(struct view *view, struct view_area area)
 
 static const struct view_list list = {.count = count, .current = current, .select = choose};
 
-void view_next_finding(struct view *view)
+void view_next_finding(struct view *view, int key)
 {
+    (void)key;
     view->given_up[VIEW_JOB_FINDINGS] = false;
     const size_t all = count(view), at = current(view);
     view->panel = VIEW_PANEL_FINDINGS;

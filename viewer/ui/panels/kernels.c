@@ -90,13 +90,6 @@ static const struct view_job_type type = {.kind = VIEW_JOB_KERNELS,
                                           .take = take,
                                           .destroy = destroy};
 
-enum hal_status view_kernels_need(struct view *view)
-{
-    if (panel_of(view)->made)
-        return HAL_OK;
-    return view_job_now(view, &type, hal_alloc(1, sizeof(struct kernels)));
-}
-
 const struct view_work *view_kernels_work(struct view *view)
 {
     if (!panel_of(view)->made)
@@ -212,13 +205,13 @@ static void start_at(const struct view *view, uint32_t submission, struct view_s
     seek->has_start = seek->event != VIEW_NO_REF;
 }
 
-void view_next_kernel(struct view *view, bool forward)
+void view_next_kernel(struct view *view, int key)
 {
     view->given_up[VIEW_JOB_KERNELS] = false;
     struct panel *p = panel_of(view);
     const struct view_work *work = view_kernels_work(view);
     struct view_seek seek = {.want = has_kernel,
-                             .forward = forward,
+                             .forward = key == '.',
                              .in_devices = true,
                              .only = VIEW_NO_LANE,
                              .noun = p->name,

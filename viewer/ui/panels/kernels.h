@@ -6,13 +6,10 @@
 #include "viewer/model/work.h"
 #include "viewer/ui/view.h"
 
-/* HAL_NO_MEMORY. */
-enum hal_status view_kernels_need(struct view *view) HAL_CHECKED;
-
 /* NULL: they are not there yet, were given up, or memory is out, which is said. */
 const struct view_work *view_kernels_work(struct view *view);
 
-/* Once view_kernels_need succeeded. */
+/* Once they are there. */
 const struct view_work_total *view_kernels_total(const struct view *view);
 
 /* A row of a table of kernels, and the header above it. */
@@ -22,11 +19,10 @@ const struct view_work_total *view_kernels_total(const struct view *view);
 void view_kernel_text(const struct view_work *work, const struct view_kernel_time *time,
                       const struct view_work_total *total, char *out, size_t bytes);
 
-/* The next submission, or the one before, that runs the chosen kernel or the selection's. */
-void view_next_kernel(struct view *view, bool forward);
+/* '.': the next submission that runs the chosen kernel or the selection's; ',': the one before. */
+void view_next_kernel(struct view *view, int key);
 
-/* How to get times of single kernels, when the trace has none; else NULL. Once
- * view_kernels_need succeeded. */
+/* How to get times of single kernels, when the trace has none; else NULL. */
 const char *view_kernels_hint(const struct view *view);
 
 #endif

@@ -71,35 +71,19 @@ static const struct view_job_type type = {.kind = VIEW_JOB_ITERATIONS,
                                           .take = take,
                                           .destroy = destroy};
 
-static struct repeating *new_work(struct view *view)
-{
-    struct repeating *r = hal_alloc(1, sizeof *r);
-    if (r)
-        r->kernels = view_kernels_work(view);
-    return r;
-}
-
-enum hal_status view_repeats_need(struct view *view, const struct view_iterations **out_iterations)
-{
-    HAL_TRY(view_kernels_need(view));
-    if (!panel_of(view)->iterations)
-        HAL_TRY(view_job_now(view, &type, new_work(view)));
-    *out_iterations = panel_of(view)->iterations;
-    return HAL_OK;
-}
-
-/* NULL: they are not there yet, were given up, or memory is out, which is said. */
-static const struct view_iterations *iterations_of(struct view *view)
+const struct view_iterations *view_iterations_of(struct view *view)
 {
     const struct panel *p = panel_of(view);
-    if (p->iterations || !view_job_may_start(view, VIEW_JOB_ITERATIONS) ||
-        !view_kernels_work(view)) /* first */
+    if (p->iterations || !view_job_may_start(view, VIEW_JOB_ITERATIONS))
         return p->iterations;
-    struct repeating *r = new_work(view);
-    if (r)
+    const struct view_work *kernels = view_kernels_work(view); /* first */
+    struct repeating *r = kernels ? hal_alloc(1, sizeof *r) : NULL;
+    if (r) {
+        r->kernels = kernels;
         view_job_start(view, &type, r, view_job_whole(view));
-    else
+    } else if (kernels) {
         view_say(view, "no memory for the iterations");
+    }
     return p->iterations;
 }
 
@@ -114,7 +98,7 @@ static void missing(struct view *view, char *out, size_t bytes)
 
 static size_t count(struct view *view)
 {
-    const struct view_iterations *its = iterations_of(view);
+    const struct view_iterations *its = view_iterations_of(view);
     return its ? its->list_count : 0;
 }
 
@@ -161,7 +145,7 @@ static const struct view_list list = {
 
 static void draw(struct view *view, struct view_area area)
 {
-    const struct view_iterations *its = iterations_of(view);
+    const struct view_iterations *its = view_iterations_of(view);
     struct view_lines lines = {0};
     if (!its) {
         char why[160] = "";
@@ -217,7 +201,7 @@ static const struct view_binding bindings[] = {
 static void restore(struct view *view, const struct view *old)
 {
     if (panel_of(old)->iterations)
-        (void)iterations_of(view);
+        (void)view_iterations_of(view);
 }
 
 const struct view_pane view_iterations_pane = {.name = "Iterations",
@@ -229,10 +213,11 @@ const struct view_pane view_iterations_pane = {.name = "Iterations",
                                                .list = &list,
                                                .bindings = bindings};
 
-void view_next_iteration(struct view *view, bool forward)
+void view_next_iteration(struct view *view, int key)
 {
+    const bool forward = key == 't';
     view->given_up[VIEW_JOB_KERNELS] = view->given_up[VIEW_JOB_ITERATIONS] = false;
-    const struct view_iterations *its = iterations_of(view);
+    const struct view_iterations *its = view_iterations_of(view);
     char text[256];
     if (!its &&
         (view_job_runs(view, VIEW_JOB_KERNELS) || view_job_runs(view, VIEW_JOB_ITERATIONS))) {

@@ -6,11 +6,10 @@
 #include "viewer/describe/iterations.h"
 #include "viewer/ui/view.h"
 
-/* Makes them now. HAL_NO_MEMORY. */
-enum hal_status view_repeats_need(struct view *view,
-                                  const struct view_iterations **out_iterations) HAL_CHECKED;
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
+const struct view_iterations *view_iterations_of(struct view *view);
 
-/* The cursor goes to the begin of the next iteration, or of this one or the one before. */
-void view_next_iteration(struct view *view, bool forward);
+/* The cursor goes to the begin of the next iteration ('t'), or of this one or the one before. */
+void view_next_iteration(struct view *view, int key);
 
 #endif
