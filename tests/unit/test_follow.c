@@ -212,7 +212,9 @@ static void look(struct followed *f)
 
 static const struct view_finding *current_finding(struct view *view)
 {
-    return &view_findings_of(view)->list[view_findings_pane.list->current(view)];
+    const struct view_order *order = view_pane_order(view, &view_findings_pane);
+    const size_t at = view_findings_pane.list->current(view);
+    return &view_findings_of(view)->list[view_order_row(order, at)];
 }
 
 /* Until what was read is shown. */

@@ -295,28 +295,30 @@ TEST(findings_are_sorted)
 {
     type("5!");
     const struct view_findings *all = view_findings_of(view);
-    assert_true(all->list_count > 3);
-    const enum view_finding_kind first = all->list[view_findings_pane.list->current(view)].kind;
+    const struct view_order *order = view_pane_order(view, &view_findings_pane);
+    const size_t count = all->list_count;
+    assert_true(count > 3);
+    const uint32_t first = view_order_row(order, view_findings_pane.list->current(view));
     bool moved = false;
-    for (size_t i = 0; i < all->list_count; i++)
-        assert_int_equal(all->list[i].rank, i);
+#define FINDING(i) all->list[view_order_row(order, i)]
     type("S");
-    for (size_t i = 1; i < all->list_count; i++)
-        assert_true(all->list[i - 1].cost_ns >= all->list[i].cost_ns);
+    for (size_t i = 1; i < count; i++)
+        assert_true(FINDING(i - 1).cost_ns >= FINDING(i).cost_ns);
     type("S");
-    for (size_t i = 1; i < all->list_count; i++)
-        assert_true(all->list[i - 1].count >= all->list[i].count);
+    for (size_t i = 1; i < count; i++)
+        assert_true(FINDING(i - 1).count >= FINDING(i).count);
     type("S");
-    for (size_t i = 1; i < all->list_count; i++) {
-        assert_true(all->list[i - 1].at_ns <= all->list[i].at_ns);
-        moved |= all->list[i - 1].rank > all->list[i].rank;
+    for (size_t i = 1; i < count; i++) {
+        assert_true(FINDING(i - 1).at_ns <= FINDING(i).at_ns);
+        moved |= view_order_row(order, i - 1) > view_order_row(order, i);
     }
     assert_true(moved);
-    assert_int_equal(all->list[view_findings_pane.list->current(view)].kind,
-                     first); /* still the same one */
+    /* still the same one */
+    assert_int_equal(view_order_row(order, view_findings_pane.list->current(view)), first);
     type("S");
-    for (size_t i = 0; i < all->list_count; i++)
-        assert_int_equal(all->list[i].rank, i);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(view_order_row(order, i), i);
+#undef FINDING
 }
 
 TEST(iterations_are_sorted)

@@ -122,8 +122,6 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
         view_findings_finish(out_findings);
     else if (out_findings->list_count)
         qsort(out_findings->list, out_findings->list_count, sizeof *out_findings->list, compare);
-    for (size_t i = 0; i < out_findings->list_count; i++)
-        out_findings->list[i].rank = (uint32_t)i;
     if (status == HAL_OK && out_findings->verdicts_count)
         qsort(out_findings->verdicts, out_findings->verdicts_count, sizeof *out_findings->verdicts,
               compare_verdicts);

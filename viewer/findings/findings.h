@@ -39,7 +39,6 @@ struct view_finding {
     uint64_t count;      /* of the things that it is about */
     uint64_t bytes;
     int64_t at_ns;        /* a moment to look at, VIEW_NO_TIME: no particular one */
-    uint32_t rank;        /* of all: what is wrong, what can be changed, idle time, the rest */
     uint32_t lane, event; /* the example that stands there; VIEW_NO_LANE: none */
     char title[224];
     char evidence[480];

@@ -379,6 +379,8 @@ struct view_progress {
 };
 enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
                                        struct view_model **out_model) HAL_CHECKED;
+/* Tells the task how far it is, and ends when that is stopped. */
+struct view_progress view_task_progress(struct view_task *task);
 void view_model_close(struct view_model *model);
 
 /* All records once more, as trace_reader_each has them; HAL_TIMEOUT when the task, which may be

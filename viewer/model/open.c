@@ -95,3 +95,15 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
     *out_model = model;
     return HAL_OK;
 }
+
+static bool advance(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    (void)reader;
+    view_task_advance(user, (size_t)read, (size_t)total);
+    return !view_task_stopped(user);
+}
+
+struct view_progress view_task_progress(struct view_task *task)
+{
+    return (struct view_progress){.tell = advance, .user = task};
+}

@@ -34,9 +34,10 @@ static const struct view_finding *finding_to_copy(struct view *view, uint32_t su
     if (view->panel != VIEW_PANEL_FINDINGS)
         return NULL;
     const struct view_findings *findings = view_findings_of(view);
+    const struct view_order *order = view_pane_order(view, &view_findings_pane);
     const size_t current = view_findings_pane.list->current(view);
     const size_t at = current == SIZE_MAX && submission == VIEW_NO_REF ? 0 : current;
-    return at < findings->list_count ? &findings->list[at] : NULL;
+    return at < findings->list_count ? &findings->list[view_order_row(order, at)] : NULL;
 }
 
 /* Of a finding its proof; of a submission its replay; else what shows this place again. */

@@ -117,21 +117,13 @@ struct comparing {
     struct view_lines lines;
 };
 
-static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
-{
-    struct view_task *task = user;
-    (void)reader;
-    view_task_advance(task, (size_t)read, (size_t)total);
-    return !view_task_stopped(task);
-}
-
 static enum hal_status open_and_compare(const struct view_model *model, void *work,
                                         struct view_task *task)
 {
     enum { READ_END = 900 }; /* of VIEW_TASK_WHOLE */
     struct comparing *c = work;
     struct view_comparison comparison;
-    const struct view_progress progress = {.tell = goes_on, .user = task};
+    const struct view_progress progress = view_task_progress(task);
     view_task_part(task, 0, READ_END);
     if (!(c->other = hal_alloc(1, sizeof *c->other)))
         return hal_fail(HAL_NO_MEMORY, "no memory to compare");

@@ -30,14 +30,6 @@ static void destroy_growth(void *work)
     free(growth);
 }
 
-static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
-{
-    struct view_task *task = user;
-    (void)reader;
-    view_task_advance(task, (size_t)read, (size_t)total);
-    return !view_task_stopped(task);
-}
-
 /* A file whose capture cannot be seen from here may grow for ever. A flight recorder's has its end
  * before the next one takes the name. One that was left while it was opened may lack what was
  * written then: who looks next reads it once more. */
@@ -53,7 +45,7 @@ static void see_capture(struct view_model *model, bool was_left, bool *held, boo
 static enum hal_status read_anew(const struct view_model *model, void *work, struct view_task *task)
 {
     struct view_growth *growth = work;
-    const struct view_progress progress = {.tell = goes_on, .user = task};
+    const struct view_progress progress = view_task_progress(task);
     (void)model;
     HAL_TRY(view_model_open_slowly(growth->follow->path, &progress, &growth->model));
     see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);

@@ -131,10 +131,12 @@ static const struct view_job_type *type_of(const struct view_order *order)
         .destroy = destroy_sorting                                                                 \
     }
     static const struct view_job_type types[] = {
-        SORTING(VIEW_JOB_SORT, "sorting"), SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
+        SORTING(VIEW_JOB_SORT, "sorting"),
+        SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
         SORTING(VIEW_JOB_SORT_BUFFERS, "sorting buffers"),
         SORTING(VIEW_JOB_SORT_ITERATIONS, "sorting repeats"),
-        SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels")};
+        SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels"),
+        SORTING(VIEW_JOB_SORT_FINDINGS, "sort findings")};
 #undef SORTING
     return &types[order->ordering->kind - VIEW_JOB_SORT];
 }

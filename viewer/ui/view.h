@@ -149,6 +149,7 @@ enum view_job_kind {
     VIEW_JOB_SORT_BUFFERS,
     VIEW_JOB_SORT_ITERATIONS,
     VIEW_JOB_SORT_KERNELS,
+    VIEW_JOB_SORT_FINDINGS,
     VIEW_JOB_COUNTERS,
     VIEW_JOB_DIFFERENCE,
     VIEW_JOB_READING, /* of a file that grew: follow.c */

@@ -7,10 +7,12 @@
 
 #include <stdlib.h>
 
+enum { BY_RANK, BY_COST, BY_COUNT, BY_PLACE, ORDERS };
+
 struct panel {
     struct view_findings *found; /* NULL: not asked for yet */
-    size_t current;              /* SIZE_MAX: none */
-    int by;
+    struct view_order order;
+    uint32_t current; /* VIEW_NO_REF: none */
     uint64_t awaited; /* the first one is chosen when they are there, if this is the last key */
 };
 
@@ -19,63 +21,28 @@ static struct panel *panel_of(const struct view *view)
     return view_state(view, VIEW_PANEL_FINDINGS);
 }
 
-/* ---- Order -------------------------------------------------------------------------------- */
-
-enum { BY_RANK, BY_COST, BY_COUNT, BY_PLACE, ORDERS };
-
-static int compare_ranks(const void *left, const void *right)
+static struct view_order *order_of(const struct view *view)
 {
-    const struct view_finding *a = left, *b = right;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return &panel_of(view)->order;
 }
 
-static int compare_costs(const void *left, const void *right)
+/* What is equal stands by its rank, which is its place in the list. */
+static int64_t sort_key(const void *of, uint32_t index, int by)
 {
-    const struct view_finding *a = left, *b = right; /* without cost: VIEW_NO_TIME is least */
-    return a->cost_ns != b->cost_ns ? (a->cost_ns > b->cost_ns ? -1 : 1) : compare_ranks(a, b);
+    const struct view_finding *finding = &((const struct view_findings *)of)->list[index];
+    return by == BY_COST    ? finding->cost_ns /* without cost: VIEW_NO_TIME is least */
+           : by == BY_COUNT ? (int64_t)(finding->count < INT64_MAX ? finding->count : INT64_MAX)
+           : by == BY_PLACE ? (finding->at_ns == VIEW_NO_TIME ? INT64_MAX : -finding->at_ns)
+                            : 0;
 }
 
-static int compare_counts(const void *left, const void *right)
-{
-    const struct view_finding *a = left, *b = right;
-    return a->count != b->count ? (a->count > b->count ? -1 : 1) : compare_ranks(a, b);
-}
-
-static int compare_places(const void *left, const void *right)
-{
-    const struct view_finding *a = left, *b = right;
-    return a->at_ns != b->at_ns ? (a->at_ns < b->at_ns ? -1 : 1) : compare_ranks(a, b);
-}
-
-static const struct {
-    const char *name;
-    int (*compare)(const void *left, const void *right);
-} orders[ORDERS] = {{"what to do first", compare_ranks},
-                    {"cost", compare_costs},
-                    {"number of things", compare_counts},
-                    {"place in time", compare_places}};
-
-/* The current one stays the current one. */
-static void sort_list(struct panel *p, int by)
-{
-    struct view_findings *all = p->found;
-    const uint32_t rank =
-        all && p->current < all->list_count ? all->list[p->current].rank : VIEW_NO_REF;
-    p->by = by;
-    if (all && all->list_count)
-        qsort(all->list, all->list_count, sizeof *all->list, orders[by].compare);
-    for (size_t i = 0; all && i < all->list_count; i++) {
-        if (all->list[i].rank == rank)
-            p->current = i;
-    }
-}
-
-/* ---- On demand ---------------------------------------------------------------------------- */
+/* ---- On demand ------------------------------------------------------------------------------ */
 
 static void choose(struct view *view, size_t index)
 {
-    const struct view_finding *finding = &panel_of(view)->found->list[index];
-    panel_of(view)->current = index;
+    struct panel *p = panel_of(view);
+    p->current = view_order_row(&p->order, index);
+    const struct view_finding *finding = &p->found->list[p->current];
     if (finding->lane != VIEW_NO_LANE)
         view_select(view, finding->lane, finding->event);
     else if (finding->at_ns != VIEW_NO_TIME)
@@ -98,8 +65,10 @@ static void take(struct view *view, void *work)
 {
     struct panel *p = panel_of(view);
     p->found = work;
-    if (p->by)
-        sort_list(p, p->by);
+    p->order.of = work;
+    p->order.count = p->found->list_count;
+    if (p->order.by)
+        view_order_sort(view, &p->order, p->order.by);
     if (p->awaited == view->keys && p->found->list_count) {
         view->message[0] = '\0';
         choose(view, 0);
@@ -140,7 +109,12 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    return panel_of(view)->current < count(view) ? panel_of(view)->current : SIZE_MAX;
+    return count(view) ? view_order_find(order_of(view), panel_of(view)->current) : SIZE_MAX;
+}
+
+static void missing(struct view *view, char *out, size_t bytes)
+{
+    view_job_missing(view, VIEW_JOB_FINDINGS, out, bytes);
 }
 
 /* The current one is marked, and scrolled to. */
@@ -152,11 +126,12 @@ static void draw(struct view *view, struct view_area area)
     size_t line = 0;
     for (size_t i = 0; i < findings->list_count; i++) {
         line = i == at ? lines.count : line;
-        view_finding_lines(view->model, &findings->list[i], i == at ? "›" : "", &lines);
+        view_finding_lines(view->model, &findings->list[view_order_row(order_of(view), i)],
+                           i == at ? "›" : "", &lines);
     }
     if (!findings->list_count) {
         char why[160] = "none: nothing here is slow, wrong or redundant";
-        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
+        missing(view, why, sizeof why);
         view_lines_add(&lines, "", "%s", why);
     }
     if (at != SIZE_MAX)
@@ -165,7 +140,8 @@ static void draw(struct view *view, struct view_area area)
     view_lines_finish(&lines);
 }
 
-static const struct view_list list = {.count = count, .current = current, .select = choose};
+static const struct view_list list = {
+    .count = count, .current = current, .select = choose, .missing = missing, .order = order_of};
 
 void view_next_finding(struct view *view, int key)
 {
@@ -184,22 +160,8 @@ void view_next_finding(struct view *view, int key)
     }
 }
 
-static void sort(struct view *view, int key)
-{
-    struct panel *p = panel_of(view);
-    (void)key;
-    if (!count(view)) {
-        char why[160] = "there are no findings to sort";
-        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
-        view_say(view, "%s", why);
-        return;
-    }
-    sort_list(p, (p->by + 1) % ORDERS);
-    view_say(view, "findings by %s", orders[p->by].name);
-}
-
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by what to do first, cost, number, place", sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by what to do first, cost, number, place", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
@@ -207,7 +169,12 @@ static const struct view_binding bindings[] = {
 
 static void init(struct view *view)
 {
-    *panel_of(view) = (struct panel){.current = SIZE_MAX, .awaited = UINT64_MAX};
+    static const char *const names[ORDERS] = {"what to do first", "cost", "number of things",
+                                              "place in time"};
+    static const struct view_ordering ordering = {VIEW_JOB_SORT_FINDINGS, "findings", names, ORDERS,
+                                                  sort_key};
+    *panel_of(view) = (struct panel){
+        .order = {.ordering = &ordering}, .current = VIEW_NO_REF, .awaited = UINT64_MAX};
 }
 
 static void finish(struct view *view)
@@ -218,20 +185,17 @@ static void finish(struct view *view)
 /* The current one is one of the same kind, as many before it as there were. */
 static void restore(struct view *view, const struct view *old)
 {
-    struct panel *p = panel_of(view);
     const struct panel *before = panel_of(old);
     const struct view_findings *now = before->found ? view_findings_of(view) : NULL;
     size_t nth = 0;
-    if (p->by != before->by)
-        sort_list(p, before->by);
-    if (!now || before->current >= before->found->list_count)
+    if (!now || before->current == VIEW_NO_REF)
         return;
     const enum view_finding_kind kind = before->found->list[before->current].kind;
     for (size_t i = 0; i < before->current; i++)
         nth += before->found->list[i].kind == kind;
-    for (size_t i = 0; i < now->list_count; i++) {
+    for (uint32_t i = 0; i < now->list_count; i++) {
         if (now->list[i].kind == kind && nth-- == 0) {
-            p->current = i;
+            panel_of(view)->current = i;
             return;
         }
     }
