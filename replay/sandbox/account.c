@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ enum {
     MOST_FOUND = 4096,
     PROCESSES_AT_LEAST = 32,
     PROCESSES_OF_ONE = 4, /* a compiler, what it starts, and as many again */
+    MOST_THREADS = 2560,  /* two CPU devices may have 1024 each */
     LOOKS_PER_FOLDER = 4  /* folders are looked through more seldom */
 };
 #define MIB                (UINT64_C(1) << 20)
@@ -148,14 +150,18 @@ static void take_fact(const char *line, struct fact *facts, size_t count)
 }
 
 /* Swapped pages are memory, and so is what the system needs for page tables and threads. */
-static uint64_t own_bytes_of(pid_t process)
+struct use {
+    uint64_t bytes, threads;
+};
+
+static struct use use_of(pid_t process)
 {
-    enum { SHARED, OTHERS, COUNT = 5, THREAD_BYTES = 32 << 10 };
+    enum { SHARED, THREADS, OTHERS, COUNT = 5, THREAD_BYTES = 32 << 10 };
     struct fact facts[COUNT] = {{"RssShmem:", 1024, 0},
+                                {"Threads:", 1, 0},
                                 {"RssAnon:", 1024, 0},
                                 {"VmSwap:", 1024, 0},
-                                {"VmPTE:", 1024, 0},
-                                {"Threads:", THREAD_BYTES, 0}};
+                                {"VmPTE:", 1024, 0}};
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
     FILE *file = fopen(path, "r");
@@ -164,15 +170,17 @@ static uint64_t own_bytes_of(pid_t process)
     if (file)
         fclose(file);
     const uint64_t nameless = nameless_bytes_of(process);
-    uint64_t sum = facts[SHARED].value > nameless ? facts[SHARED].value : nameless;
+    struct use use = {.bytes = facts[SHARED].value > nameless ? facts[SHARED].value : nameless,
+                      .threads = facts[THREADS].value};
     for (size_t i = OTHERS; i < COUNT; i++)
-        sum += facts[i].value;
-    return sum;
+        use.bytes += facts[i].value;
+    use.bytes += use.threads * THREAD_BYTES;
+    return use;
 }
 
 uint64_t replay_account_own_bytes(void)
 {
-    return own_bytes_of(getpid());
+    return use_of(getpid()).bytes;
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -228,13 +236,19 @@ static double in_mib(uint64_t bytes)
 enum hal_status replay_account_check(struct replay_account *account)
 {
     static struct found found;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, threads = 0;
     find_all(&found);
     if (found.count > account->most_processes)
         return hal_fail(HAL_FAILED, "the replay has %zu processes, the limit is %zu", found.count,
                         account->most_processes);
-    for (size_t i = 0; i < found.count; i++)
-        bytes += own_bytes_of(found.pids[i]);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct use use = use_of(found.pids[i]);
+        bytes += use.bytes;
+        threads += use.threads;
+    }
+    if (threads > MOST_THREADS)
+        return hal_fail(HAL_FAILED, "the replay has %" PRIu64 " threads, the limit is %d", threads,
+                        MOST_THREADS);
     if (account->most_memory_bytes && bytes > account->most_memory_bytes)
         return hal_fail(HAL_FAILED,
                         "the replay holds %.0f MiB of memory, the limit is %.0f MiB "

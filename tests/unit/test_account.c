@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -49,6 +50,30 @@ static int make_processes(void *user, struct replay_inside *inside)
             _exit(0);
         stay();
     }
+    stay();
+}
+
+static void *stay_as_thread(void *unused)
+{
+    (void)unused;
+    stay();
+}
+
+/* More than the limit together, in processes that each have fewer. */
+static int make_threads(void *user, struct replay_inside *inside)
+{
+    enum { PROCESSES = 4, THREADS = 1000 };
+    pthread_attr_t small;
+    pthread_t thread;
+    (void)user;
+    (void)inside;
+    if (pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 64 << 10) != 0)
+        return 1;
+    for (int i = 1; i < PROCESSES && fork() != 0; i++)
+        ;
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, &small, stay_as_thread, NULL) != 0)
+            return 1;
     stay();
 }
 
@@ -166,6 +191,12 @@ TEST_ON(processes_are_counted, struct fixture *fixture)
 {
     const struct replay_jail_desc desc = describe(fixture, make_processes);
     expect_end(&desc, HAL_FAILED, "processes, the limit is ");
+}
+
+TEST_ON(threads_are_counted, struct fixture *fixture)
+{
+    const struct replay_jail_desc desc = describe(fixture, make_threads);
+    expect_end(&desc, HAL_FAILED, "threads, the limit is 2560");
 }
 
 TEST_ON(files_are_counted, struct fixture *fixture)
