@@ -18,6 +18,7 @@ STAGE_NAMES = ["unit tests that are likely", "other unit tests", "everything els
 LEAST_SECONDS, MOST_SECONDS = 60, 600  # that a test may take, before it hangs
 CHUNK_SECONDS = 30  # of tests, between two looks
 MOST_PROCESSES = 100  # of the tests that run at the same time
+LOOK_SECONDS, MOST_LOOKS = 0.25, 12
 MOST_FILE_BYTES = 40 << 30  # what a mutated program may write
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -62,16 +63,18 @@ def end_orphans():
             pass
 
 
-def run_watched(command, most_processes=MOST_PROCESSES, seconds=None, **options):
-    """Exit status of a command. What it started is ended when it becomes too many, or takes too long."""
+def run_watched(command, most_processes=MOST_PROCESSES, most_looks=MOST_LOOKS, seconds=None, **options):
+    """Exit status of a command. What it started is ended when it stays too many, or takes too long."""
     end = time.monotonic() + (seconds or float("inf"))
+    looks = 0  # one after the other that found too many: a test may make many for a moment
     with subprocess.Popen(command, **options) as process:
         while True:
             try:
-                code = process.wait(timeout=0.5)
+                code = process.wait(timeout=LOOK_SECONDS)
                 break
             except subprocess.TimeoutExpired:
-                if len(descendants(process.pid)) > most_processes or time.monotonic() > end:
+                looks = looks + 1 if len(descendants(process.pid)) > most_processes else 0
+                if looks > most_looks or time.monotonic() > end:
                     end_descendants(process.pid)
     end_orphans()
     return code
@@ -81,6 +84,18 @@ def limit_child():
     """A mutation that eats memory is ended before anything else, one that writes for ever fails."""
     pathlib.Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, resource.RLIM_INFINITY))  # tests raise it
+
+
+def chunks_of(costs):
+    """Lists of the names in these pairs of names and seconds, each for about as long as one look may take."""
+    chunks, seconds = [], 0.0
+    for name, cost in costs:
+        seconds += cost
+        if not chunks or seconds > CHUNK_SECONDS:
+            chunks.append([])
+            seconds = cost
+        chunks[-1].append(name)
+    return chunks
 
 
 class Suite:
@@ -188,15 +203,7 @@ class Suite:
     def chunks_for(self, path, function, stage):
         """The tests of a stage, in the order in which they are tried."""
         ranked = sorted((rank, name) for name in self.tests if (rank := self.rank(name, path, function)))
-        chunks, seconds = [], CHUNK_SECONDS
-        for (its_stage, _, cost), name in ranked:
-            if its_stage == stage:
-                seconds += cost
-                if seconds > CHUNK_SECONDS:
-                    chunks.append([])
-                    seconds = cost
-                chunks[-1].append(name)
-        return chunks
+        return chunks_of([(name, cost) for (its_stage, _, cost), name in ranked if its_stage == stage])
 
     # ---- One mutation ----
 
@@ -225,7 +232,7 @@ class Suite:
 
     def first_noticed(self, names, stage):
         """The first of these tests that fails because of the mutation, or None."""
-        seconds = min(max(LEAST_SECONDS, *(20 * self.costs.get(name, 1.0) for name in names)), MOST_SECONDS)
+        seconds = min(max(LEAST_SECONDS, *(10 * self.costs.get(name, 1.0) for name in names)), MOST_SECONDS)
         while names:
             if not self.build_for(names, stage):
                 return "the build"
