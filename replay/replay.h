@@ -70,6 +70,7 @@ struct replay_plan_info {
     uint64_t timed_out_waits;
     uint64_t unsupported_calls; /* that are left out, since no replay can repeat them */
     uint64_t left_out_commands; /* of command buffers that need what such a call had made */
+    uint64_t unknown_changes;   /* of mapped memory, of which the trace lacks the bytes before */
     uint64_t peak_buffer_bytes;
     uint64_t content_bytes;
     bool contents_in_memory; /* else they are read from the file while the clock runs */
@@ -148,6 +149,7 @@ struct replay_report {
     uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
     char first_outcome[512];
     uint64_t doubtful_reads; /* with bytes that the host or the device had written (doubt.c) */
+    uint64_t host_bytes;     /* that the recorded kernels leave alone: the host stored them */
     uint64_t unmet_losses;   /* waits and semaphores that met the loss of the recorded device */
     int64_t total_ns;        /* first call to the end of all work */
     int64_t wait_ns;         /* of that, blocked until the device had done something */

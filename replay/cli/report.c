@@ -360,6 +360,29 @@ static void print_target(FILE *file, const struct replay_summary *summary)
         fprintf(file, "%s\n", hal_shown(note).text);
 }
 
+static bool cpu_can_tell(const struct replay_summary *summary)
+{
+    const struct replay_plan_info *plan = summary->plan;
+    return strcmp(plan->header->device.driver, "cpu") == 0 &&
+           strcmp(summary->device->driver, "cpu") != 0 && !plan->unknown_changes;
+}
+
+static void print_doubt(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_report *report = &summary->report;
+    if (report->doubtful_reads)
+        fprintf(file,
+                "%" PRIu64 " read-backs are not comparable in whole: of some of their bytes the "
+                "capture could not tell whether the host or a kernel wrote them%s\n",
+                report->doubtful_reads,
+                cpu_can_tell(summary) ? "; --device=cpu, with the recorded kernels, can tell" : "");
+    if (report->host_bytes)
+        fprintf(file,
+                "%" PRIu64 " bytes of mapped memory were taken for stores of the host, since the "
+                "recorded kernels leave them alone\n",
+                report->host_bytes);
+}
+
 static void print_text(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
@@ -388,11 +411,7 @@ static void print_text(FILE *file, const struct replay_summary *summary)
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
                 report->different_outcomes, hal_shown(report->first_outcome).text);
-    if (report->doubtful_reads)
-        fprintf(file,
-                "%" PRIu64 " read-backs are not comparable in whole: of some of their bytes the "
-                "capture could not tell whether the host or a kernel wrote them\n",
-                report->doubtful_reads);
+    print_doubt(file, summary);
     if (report->unmet_losses)
         fprintf(file,
                 "%" PRIu64 " waits or semaphores met the loss of the recorded device, and no loss "

@@ -230,6 +230,7 @@ static enum hal_status answer(struct server *s, enum hal_status status, const st
         done->hung_submission = report->hung_submission;
         done->different_outcomes = report->different_outcomes;
         done->unmet_losses = report->unmet_losses;
+        done->host_bytes = report->host_bytes;
         done->total_ns = report->total_ns;
         done->wait_ns = report->wait_ns;
         if (!done->took_ns)

@@ -241,6 +241,7 @@ static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
         HAL_TRY(replay_decode_content(decoder, &part->content, part->size));
     if (event->before)
         HAL_TRY(replay_decode_content(decoder, &event->before, part->size));
+    decoder->plan->info.unknown_changes += !event->before;
     replay_coverage_use(&buffer->buffer.coverage, part->offset, part->size);
     return replay_decode_push(decoder, REPLAY_WRITE, part->buffer, &part->head);
 }

@@ -3,9 +3,16 @@
  * them. Once the work that may have made one has ended here, each byte shows: the device made it
  * here as well, or made another, which read-backs tell; or nothing did. Then it was a store of the
  * host, or a kernel fails to write it here: the byte is put there, and it is *in doubt*, as is
- * everything that commands may compute from it. What a read-back has of that is not compared. */
+ * everything that commands may compute from it.
+ *
+ * Where the same kernels run as in the recording, on the same data and the same driver, the host
+ * stored what they leave alone. If that is so, read-backs of bytes in doubt agree with the
+ * recording, and then they are the same. In all other cases they are not compared: the same byte
+ * may be missing because of a wrong kernel, and a byte that the device had for a moment looks like
+ * a store, too. */
+#include "hal/base/digest.h"
 #include "hal/base/mem.h"
-#include "replay/player/player.h"
+#include "replay/player/remote.h"
 
 enum { MOST_PASSES = 64, WORD_BYTES = 4 };
 
@@ -35,6 +42,21 @@ static enum hal_status prepare(struct replay_player *player)
     if (!doubt->comes)
         return hal_fail(HAL_NO_MEMORY, "no memory for the values of semaphores");
     return replay_reflect(player->plan, NULL, &doubt->reflection);
+}
+
+/* Kernels define which bytes they write; only the CPU's are taken at their word. Changes without
+ * the bytes before replace more than the host can have stored. */
+static bool runs_as_recorded(const struct replay_player *player)
+{
+    const struct replay_options *options = &player->options;
+    const struct replay_plan *plan = player->plan;
+    const struct hal_device_info *device =
+        player->remote ? &player->remote->info : hal_device_get_info(player->device);
+    const bool is_changed = options->substitute_count || options->buffer_count || player->fill ||
+                            player->shuffle || plan->borrows || plan->info.left_out_commands ||
+                            plan->info.unknown_changes || plan->info.lost;
+    return !is_changed && strcmp(device->driver, "cpu") == 0 &&
+           strcmp(plan->info.header->device.driver, "cpu") == 0;
 }
 
 /* ---- Work that can end --------------------------------------------------------------------- */
@@ -240,7 +262,6 @@ struct change {
     const struct trace_content_event *event;
     const uint8_t *before, *after, *now;
     uint8_t fill;
-    bool certain; /* what is missing here is the host's */
 };
 
 /* What nobody had written was 0 in the recording. */
@@ -276,6 +297,7 @@ static uint64_t missing_end(const struct change *change, uint64_t at)
 static enum hal_status put(struct replay_player *player, const struct change *change)
 {
     const struct trace_content_event *event = change->event;
+    const bool as_recorded = runs_as_recorded(player);
     for (uint64_t at = 0, end; at < event->size; at = end) {
         end = missing_end(change, at);
         if (end == at) {
@@ -284,10 +306,11 @@ static enum hal_status put(struct replay_player *player, const struct change *ch
         }
         HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset + at,
                                     change->after + at, end - at));
-        if (!change->certain)
-            HAL_TRY(replay_touches_append(
-                &player->doubt.bytes,
-                (struct replay_touch){event->buffer, event->offset + at, event->offset + end}));
+        HAL_TRY(replay_touches_append(
+            &player->doubt.bytes,
+            (struct replay_touch){event->buffer, event->offset + at, event->offset + end}));
+        if (as_recorded)
+            player->report->host_bytes += end - at;
     }
     return HAL_OK;
 }
@@ -322,9 +345,6 @@ enum hal_status replay_doubt_change(struct replay_player *player,
                                 &here.before));
     HAL_TRY(copy_memory(player, event));
     here.now = doubt->now;
-    /* The host stored into this page; where the device left it alone here, it did so there. */
-    here.certain =
-        event->flags & TRACE_FLAG_HOST_PAGE && memcmp(here.before, here.now, event->size) == 0;
     HAL_TRY(put(player, &here));
     return doubt->bytes.count ? follow_unfinished(player) : HAL_OK;
 }
@@ -351,9 +371,29 @@ enum hal_status replay_doubt_find(const struct replay_player *player,
     return status;
 }
 
-bool replay_doubt_mask(const struct trace_content_event *event, const struct replay_touches *ranges,
-                       const uint8_t *expected, uint8_t *actual)
+/* Of a digest, all of the read-back has to agree. */
+static bool agree(const struct trace_content_event *event, const struct replay_touches *ranges,
+                  const uint8_t *expected, const uint8_t *actual)
 {
+    uint8_t digest[TRACE_DIGEST_BYTES];
+    if (event->flags & TRACE_FLAG_DIGEST)
+        return hal_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
+               memcmp(expected, digest, sizeof digest) == 0;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const uint64_t from = ranges->list[i].begin - event->offset;
+        if (memcmp(actual + from, expected + from, ranges->list[i].end - ranges->list[i].begin))
+            return false;
+    }
+    return true;
+}
+
+bool replay_doubt_judge(const struct replay_player *player, const struct trace_content_event *event,
+                        const struct replay_touches *ranges, const uint8_t *expected,
+                        uint8_t *actual)
+{
+    if (runs_as_recorded(player) && agree(event, ranges, expected, actual))
+        return true;
+    player->report->doubtful_reads++;
     if (event->flags & TRACE_FLAG_DIGEST)
         return false;
     for (size_t i = 0; i < ranges->count; i++) {
@@ -363,10 +403,10 @@ bool replay_doubt_mask(const struct trace_content_event *event, const struct rep
     return true;
 }
 
-static enum hal_status mask_copy(struct replay_player *player,
-                                 const struct trace_content_event *event,
-                                 const struct replay_touches *ranges, const uint8_t *expected,
-                                 const uint8_t **actual, bool *out_compare)
+static enum hal_status judge_copy(struct replay_player *player,
+                                  const struct trace_content_event *event,
+                                  const struct replay_touches *ranges, const uint8_t *expected,
+                                  const uint8_t **actual, bool *out_compare)
 {
     struct replay_doubt *doubt = &player->doubt;
     void *now = doubt->now;
@@ -376,7 +416,7 @@ static enum hal_status mask_copy(struct replay_player *player,
     doubt->now = now;
     memcpy(doubt->now, *actual, event->size);
     *actual = doubt->now;
-    *out_compare = replay_doubt_mask(event, ranges, expected, doubt->now);
+    *out_compare = replay_doubt_judge(player, event, ranges, expected, doubt->now);
     return HAL_OK;
 }
 
@@ -389,10 +429,8 @@ enum hal_status replay_doubt_read(struct replay_player *player,
     if (!player->doubt.bytes.count)
         return HAL_OK;
     enum hal_status status = replay_doubt_find(player, event, &ranges);
-    if (status == HAL_OK && ranges.count) {
-        player->report->doubtful_reads++;
-        status = mask_copy(player, event, &ranges, expected, actual, out_compare);
-    }
+    if (status == HAL_OK && ranges.count)
+        status = judge_copy(player, event, &ranges, expected, actual, out_compare);
     replay_touches_finish(&ranges);
     return status;
 }

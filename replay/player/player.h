@@ -217,7 +217,7 @@ void replay_memory_finish(struct replay_player *player);
 
  * Plays a change that the host or the device made, after a wait for the work that may have made it.
  * Submissions and writes of the host hand on what is in doubt, or end it. A read-back that has some
- * is counted, and gets the expected bytes in their place; or is not to be compared. */
+ * is judged. */
 enum hal_status replay_doubt_change(struct replay_player *player,
                                     const struct trace_mapped_change *change) HAL_CHECKED;
 enum hal_status replay_doubt_submit(struct replay_player *player,
@@ -227,13 +227,15 @@ enum hal_status replay_doubt_write(struct replay_player *player,
 enum hal_status replay_doubt_read(struct replay_player *player,
                                   const struct trace_content_event *event, const uint8_t *expected,
                                   const uint8_t **actual, bool *out_compare) HAL_CHECKED;
-/* In two parts: what of the read-back is in doubt (an empty list: nothing is), and what is expected
- * put in place of that; false: nothing of it can be compared. */
+/* In two parts: what of the read-back is in doubt (an empty list: nothing is); and the judgement.
+ * Bytes in doubt stay as they are where they decide something, else the read-back is counted as
+ * doubtful, and gets the expected bytes in their place; false: nothing of it can be compared. */
 enum hal_status replay_doubt_find(const struct replay_player *player,
                                   const struct trace_content_event *event,
                                   struct replay_touches *out_ranges) HAL_CHECKED;
-bool replay_doubt_mask(const struct trace_content_event *event, const struct replay_touches *ranges,
-                       const uint8_t *expected, uint8_t *actual);
+bool replay_doubt_judge(const struct replay_player *player, const struct trace_content_event *event,
+                        const struct replay_touches *ranges, const uint8_t *expected,
+                        uint8_t *actual);
 void replay_doubt_reset(struct replay_player *player); /* before a run */
 void replay_doubt_finish(struct replay_player *player);
 

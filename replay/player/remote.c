@@ -217,6 +217,7 @@ static void take_report(struct replay_player *player, const struct replay_answer
     const int64_t passed_ns = hal_clock_ns() - player->begin_ns;
     report->different_outcomes = done->different_outcomes;
     report->unmet_losses = done->unmet_losses;
+    report->host_bytes = done->host_bytes;
     report->total_ns = cut(done->total_ns, 0, passed_ns);
     report->wait_ns = cut(done->wait_ns, 0, passed_ns);
     report->hung = done->hung != 0;
@@ -269,8 +270,7 @@ static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
     return receive(player->remote->jail, player->received, (size_t)bytes);
 }
 
-/* Ranges of a read-back of which the child says that nobody can know whether they are right. The
- * read-back counts as one that cannot be compared then. */
+/* Ranges of a read-back of which the child says that they are in doubt. */
 static enum hal_status take_doubt(struct replay_player *player, const struct replay_tell *tell,
                                   const struct trace_content_event *event,
                                   struct replay_touches *out_ranges)
@@ -289,7 +289,6 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
         from = range.end;
         HAL_TRY(replay_touches_append(out_ranges, range));
     }
-    player->report->doubtful_reads += out_ranges->count > 0;
     return HAL_OK;
 }
 
@@ -305,7 +304,7 @@ static enum hal_status take_bytes(struct replay_player *player, size_t op,
         HAL_TRY(receive_all(player, event->size, &actual));
     else
         HAL_TRY(receive_compared(player, expected, event->size, &actual));
-    if (!doubt->count || replay_doubt_mask(event, doubt, expected, player->received))
+    if (!doubt->count || replay_doubt_judge(player, event, doubt, expected, player->received))
         replay_verify_read(player->plan, &player->options, op, expected, actual, player->report);
     return HAL_OK;
 }

@@ -5,8 +5,8 @@
  * A player of a remote device does all that others do, by the same functions. Nothing that the
  * child says is believed that this process can know: which read-backs there are, in which order,
  * how many bytes each has, and whether these are the recorded ones. Its word alone are times (which
- * are cut to what has passed here), facts of the device, how waits and semaphores ended, and the
- * messages of failures. */
+ * are cut to what has passed here), facts of the device, how waits and semaphores ended, how many
+ * bytes count as the host's, and the messages of failures. */
 #ifndef REPLAY_REMOTE_H
 #define REPLAY_REMOTE_H
 

@@ -56,7 +56,7 @@ struct replay_answer {
     uint32_t status; /* enum hal_status */
     uint32_t abandoned, hung;
     uint32_t reserved;
-    uint64_t hung_submission, different_outcomes, unmet_losses;
+    uint64_t hung_submission, different_outcomes, unmet_losses, host_bytes;
     int64_t begin_ns, total_ns, wait_ns, took_ns;
     char message[HAL_MESSAGE_BYTES];
     char outcome[512];
