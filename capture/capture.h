@@ -90,7 +90,10 @@ struct capture_content {
     uint64_t offset, bytes;
     const void *data;
     const void *before; /* of a change: what the bytes were; NULL: unknown */
-    uint32_t file;      /* string: a queue read the bytes from there; 0: not */
+    /* Memory that is read in place while the host may store into it, which this tells: pieces in
+     * which it does become changes of which nobody knows more. NULL: nobody can. */
+    const struct capture_pages *watched_by;
+    uint32_t file; /* string: a queue read the bytes from there; 0: not */
     uint64_t file_offset;
     enum capture_detail detail; /* decided by capture_record_content */
 };

@@ -155,7 +155,7 @@ enum trace_content_flag {
     TRACE_FLAG_OBSERVED = 2,   /* host read: the host could see it in a persistent mapping */
     TRACE_FLAG_DIGEST = 4,     /* the content is the bytes' SHA-256 */
     TRACE_FLAG_FILE = 8,       /* host write: of a queue that read them from `file` */
-    TRACE_FLAG_HOST_PAGE = 32, /* mapped change: the host stored into the page that it is part of */
+    TRACE_FLAG_HOST_PAGE = 32, /* mapped change: in its page the host stored; nothing needs it */
 };
 
 enum trace_executable_flag {

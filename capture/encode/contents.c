@@ -72,45 +72,58 @@ static struct trace_content_event piece_of(const struct capture_content *content
         .offset = content->offset + done,
         .size = bytes,
         .content = position,
-        .flags = content->flags | (content->detail == CAPTURE_DIGEST ? TRACE_FLAG_DIGEST : 0u) |
+        .flags = (head.kind == content->kind ? content->flags : 0u) |
+                 (content->detail == CAPTURE_DIGEST ? TRACE_FLAG_DIGEST : 0u) |
                  (content->file ? TRACE_FLAG_FILE : 0u),
         .file = content->file,
         .file_offset = content->file ? content->file_offset + done : 0,
     };
 }
 
-static bool record_change(struct capture_thread *thread, const struct capture_content *content,
-                          struct trace_event head, uint64_t done, uint64_t bytes)
+static bool publish_change(struct capture_thread *thread, const struct capture_content *content,
+                           struct trace_event head, uint64_t done, uint64_t bytes,
+                           const uint64_t position[2])
 {
-    uint64_t before = 0, after;
-    if ((content->before && !stage(thread, content->detail, (const uint8_t *)content->before + done,
-                                   bytes, &before)) ||
-        !stage(thread, content->detail, (const uint8_t *)content->data + done, bytes, &after))
-        return false;
     struct trace_mapped_change *record = capture_reserve(thread, sizeof *record);
     if (!record)
         return false;
     head.bytes = sizeof *record;
-    *record = (struct trace_mapped_change){.part = piece_of(content, head, done, bytes, after),
-                                           .before = before};
+    *record = (struct trace_mapped_change){
+        .part = piece_of(content, head, done, bytes, position[1]), .before = position[0]};
     capture_publish(thread, sizeof *record);
     return true;
 }
 
-/* `staged`: where the piece lies; 0: not yet in staging memory. */
-static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
-                         struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
+/* What the host stored into while it was copied may have bytes that the host has yet to tell of. */
+static uint16_t kind_of_piece(const struct capture_content *content, const uint8_t *data,
+                              uint64_t bytes)
 {
-    uint64_t position = staged;
-    if (content->kind == TRACE_MAPPED_CHANGE)
-        return record_change(thread, content, head, done, bytes);
-    if (!staged &&
-        !stage(thread, content->detail, (const uint8_t *)content->data + done, bytes, &position))
+    const bool is_torn = content->watched_by && capture_pages_any(content->watched_by, data, bytes);
+    return is_torn ? TRACE_MAPPED_CHANGE : content->kind;
+}
+
+/* `staged`: where the piece lies; 0: not yet in staging memory. A piece of another kind than those
+ * before has a ticket of its own. */
+static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
+                         struct trace_event *head, uint64_t done, uint64_t bytes, uint64_t staged)
+{
+    const uint8_t *data = (const uint8_t *)content->data + done;
+    uint64_t position[2] = {0, staged}; /* of what was there before, and of the piece */
+    if (content->before && !stage(thread, content->detail, (const uint8_t *)content->before + done,
+                                  bytes, &position[0]))
         return false;
+    if (!staged && !stage(thread, content->detail, data, bytes, &position[1]))
+        return false;
+    const uint16_t kind = kind_of_piece(content, data, bytes);
+    if (kind != head->kind && done)
+        head->ticket = capture_ticket(thread->stream);
+    head->kind = kind;
+    if (kind == TRACE_MAPPED_CHANGE)
+        return publish_change(thread, content, *head, done, bytes, position);
     struct trace_content_event *record = capture_reserve(thread, sizeof *record);
     if (!record)
         return false;
-    *record = piece_of(content, head, done, bytes, position);
+    *record = piece_of(content, *head, done, bytes, position[1]);
     capture_publish(thread, sizeof *record);
     return true;
 }
@@ -122,7 +135,7 @@ static bool record_pieces(struct capture_thread *thread, const struct capture_co
     const uint64_t most = capture_piece_bytes(thread->stream);
     for (uint64_t at = 0, piece; at < bytes; at += piece) {
         piece = bytes - at < most ? bytes - at : most;
-        if (!record_piece(thread, content, head, done + at, piece, staged ? staged + at : 0))
+        if (!record_piece(thread, content, &head, done + at, piece, staged ? staged + at : 0))
             return false;
     }
     return true;

@@ -132,11 +132,13 @@ static void look_at_pages(struct report *report)
                    "the system tells which pages the program wrote (userfaultfd); imported memory "
                    "is compared");
     else
-        doctor_say(finding, DOCTOR_NOTE,
-                   "Linux 6.7 or later tells which pages were written; in a container, allow "
-                   "userfaultfd",
-                   "mapped memory is compared at each use, which is slow; of what the host stores "
-                   "into the ranges of running kernels a replay says that it is not comparable");
+        doctor_say(
+            finding, DOCTOR_NOTE,
+            "Linux 6.7 or later tells which pages were written; in a container, allow "
+            "userfaultfd",
+            "mapped memory is compared at each use, which is slow; what the host stores into "
+            "the ranges of running kernels is comparable only in replays on the CPU of what "
+            "was captured there");
     capture_pages_close(&pages);
 }
 

@@ -4,25 +4,36 @@
 #include "capture/capture.h"
 #include "hal/base/mem.h"
 
-/* Host and device may share a page, so the system's account of pages is refined by comparison; in
- * larger buffers, of which a copy is too much, such pages may be either's. */
-enum { refined_bytes = 1 << 20, runs_at_once = 64 };
+/* Host and device may share a page, so the system's account of pages is refined by comparison with
+ * a copy. Those of larger mappings together have a limit, and go once the host has left such a
+ * mapping alone for some time while work was under way: where there is none, pages that both may
+ * have written are changes of which nobody knows more. */
+enum {
+    small_bytes = 1 << 20,
+    most_copied_bytes = 256 << 20,
+    most_quiet = 64, /* observations */
+    runs_at_once = 64,
+};
 
 /* ---- Contents of a mapping ---- */
 
 /* What the host can see of [begin, end), which counts from the start of the mapping. */
-static void record_seen(struct capture_thread *thread, const struct capture_mapping *mapping,
-                        uint64_t begin, uint64_t end)
+static void record_seen(const struct capture_mappings *mappings, struct capture_thread *thread,
+                        const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
-    const uint8_t *data = mapping->shadow ? mapping->shadow : mapping->data;
+    const bool in_place = !mapping->shadow;
+    const uint8_t *data = in_place ? mapping->data : mapping->shadow;
     if (begin >= end)
         return;
-    capture_record_content(thread, &(struct capture_content){.kind = TRACE_HOST_READ,
-                                                             .flags = TRACE_FLAG_OBSERVED,
-                                                             .buffer = mapping->buffer,
-                                                             .offset = mapping->offset + begin,
-                                                             .bytes = end - begin,
-                                                             .data = data + begin});
+    capture_record_content(
+        thread, &(struct capture_content){
+                    .kind = TRACE_HOST_READ,
+                    .flags = TRACE_FLAG_OBSERVED,
+                    .buffer = mapping->buffer,
+                    .offset = mapping->offset + begin,
+                    .bytes = end - begin,
+                    .data = data + begin,
+                    .watched_by = in_place && mapping->watched ? &mappings->pages : NULL});
 }
 
 /* ---- Watching pages ---- */
@@ -65,67 +76,26 @@ static void unwatch_locked(struct capture_mappings *mappings, const struct captu
     capture_pages_unwatch(pages, begin, end);
 }
 
-/* Neighbours of one kind, which are recorded together. */
-struct run {
-    uint64_t begin, end;
-    uint16_t kind;
-};
-
-static void finish_run(struct capture_thread *thread, const struct capture_mapping *mapping,
-                       struct run *run)
-{
-    if (run->begin < run->end)
-        capture_record_content(thread,
-                               &(struct capture_content){.kind = run->kind,
-                                                         .buffer = mapping->buffer,
-                                                         .offset = mapping->offset + run->begin,
-                                                         .bytes = run->end - run->begin,
-                                                         .data = mapping->data + run->begin});
-    run->begin = run->end;
-}
-
-static void add_to_run(struct capture_thread *thread, const struct capture_mapping *mapping,
-                       struct run *run, uint64_t begin, uint64_t end, uint16_t kind)
-{
-    if (run->end != begin || run->kind != kind) {
-        finish_run(thread, mapping, run);
-        run->begin = begin;
-        run->kind = kind;
-    }
-    run->end = end;
-}
-
-/* The host stored into [page, page_end). Outside of work that may have written there, all of it is
- * the host's. Where such work has the page as a whole, as of a buffer that is bound as a whole, it
- * may be either's; what it has of a page in part is its own. */
-static void record_page(struct capture_thread *thread, const struct capture_mapping *mapping,
-                        const struct capture_spans *started, uint64_t page, uint64_t page_end,
-                        struct run *run)
-{
-    for (uint64_t at = page, next; at < page_end; at = next) {
-        const bool inside = capture_spans_at(started, at, page_end, &next);
-        if (!inside)
-            add_to_run(thread, mapping, run, at, next, TRACE_HOST_WRITE);
-        else if (at == page && next == page_end)
-            add_to_run(thread, mapping, run, at, next, TRACE_MAPPED_CHANGE);
-    }
-}
-
 static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping);
 
+/* The host stored into these pages, of which there is no copy. Outside of work that may have
+ * written there, all is the host's; inside, it may be either's, and what was there before is not
+ * known. */
 static void record_pages_of(struct capture *capture, struct capture_thread *thread,
                             const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
-    const struct capture_mappings *mappings = &capture->mappings;
-    const uint64_t page_bytes = mappings->pages.page_bytes;
-    struct run run = {begin, begin, TRACE_HOST_WRITE};
+    const struct capture_spans *started = &capture->mappings.started;
     find_page_writers(capture, mapping);
     for (uint64_t at = begin, next; at < end; at = next) {
-        next = hal_min_u64(end, ((at + mapping->offset) / page_bytes + 1) * page_bytes -
-                                    mapping->offset);
-        record_page(thread, mapping, &mappings->started, at, next, &run);
+        const bool inside = capture_spans_at(started, at, end, &next);
+        const struct capture_content content = {.kind =
+                                                    inside ? TRACE_MAPPED_CHANGE : TRACE_HOST_WRITE,
+                                                .buffer = mapping->buffer,
+                                                .offset = mapping->offset + at,
+                                                .bytes = next - at,
+                                                .data = mapping->data + at};
+        capture_record_content(thread, &content);
     }
-    finish_run(thread, mapping, &run);
 }
 
 /* The host stored into these pages of the buffer: each of its mappings that covers some gets its
@@ -140,12 +110,11 @@ static void take_pages_locked(struct capture *capture, struct capture_thread *th
             continue;
         const uint64_t from = begin > mapping->data ? (uint64_t)(begin - mapping->data) : 0;
         const uint64_t to = hal_min_u64((uint64_t)(end - mapping->data), mapping->bytes);
-        if (!mapping->shadow) {
+        if (!mapping->shadow)
             record_pages_of(capture, thread, mapping, from, to);
-            continue;
-        }
-        for (uint64_t i = from / CAPTURE_BLOCK_BYTES; i <= (to - 1) / CAPTURE_BLOCK_BYTES; i++)
-            mapping->host_pages[i] |= 1;
+        for (uint64_t i = from / CAPTURE_BLOCK_BYTES;
+             mapping->host_pages && i <= (to - 1) / CAPTURE_BLOCK_BYTES; i++)
+            mapping->host_pages[i] |= mapping->shadow ? 1 : CAPTURE_STORED_EVER;
     }
 }
 
@@ -234,7 +203,12 @@ static void mark_range(struct marks *marks, uint64_t buffer, uint64_t range_begi
 
 static void mark_use(void *user, const struct capture_use *use)
 {
-    mark_range(user, capture_use_buffer(use), use->begin, use->end);
+    const struct marks *marks = user;
+    const uint64_t buffer = capture_use_buffer(use);
+    mark_range(user, buffer, use->begin, use->end);
+    for (struct capture_mapping *mapping = *capture_tracked(marks->mappings, buffer);
+         capture_use_writes(use) && mapping; mapping = mapping->next_tracked)
+        mapping->is_written |= mapping->buffer == buffer;
 }
 
 static void mark_submission(struct marks *marks, const struct capture_submission *submission,
@@ -269,11 +243,41 @@ static struct capture_mapping *next_marked(struct marks *marks, struct capture_m
 
 /* ---- Host writes ---- */
 
+static bool is_large(const struct capture_mapping *mapping)
+{
+    return mapping->watched && mapping->bytes > small_bytes;
+}
+
+static bool has_stores(const struct capture_mapping *mapping)
+{
+    bool any = false;
+    for (uint64_t at = 0; !any && at < mapping->bytes; at += CAPTURE_BLOCK_BYTES)
+        any = mapping->host_pages[at / CAPTURE_BLOCK_BYTES] != 0;
+    return any;
+}
+
+/* Large mappings get their copy before the first work that may write them, if the host has stored
+ * into them by then; else never: what work has written by itself is not in the trace. */
+static void begin_copy_locked(struct capture *capture, struct capture_thread *thread,
+                              struct capture_mapping *mapping)
+{
+    struct capture_mappings *mappings = &capture->mappings;
+    capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
+    if (has_stores(mapping) && mapping->bytes <= most_copied_bytes - mappings->copied_bytes)
+        capture_compare_catch_up_locked(capture, thread, mapping);
+    if (mapping->shadow)
+        mappings->copied_bytes += mapping->bytes;
+    else
+        capture_compare_end(mapping);
+}
+
 static void collect_marked_locked(struct capture *capture, struct capture_thread *thread,
                                   struct marks *marks)
 {
     struct capture_mapping *mapping = NULL;
     while ((mapping = next_marked(marks, mapping))) {
+        if (mapping->is_written && mapping->host_pages && !mapping->shadow)
+            begin_copy_locked(capture, thread, mapping);
         if (mapping->shadow)
             capture_compare_collect_locked(capture, thread, mapping);
         else if (mapping->watched)
@@ -379,10 +383,26 @@ static void record_seen_locked(struct capture_mappings *mappings, struct capture
         const bool waiting = capture_spans_at(&mappings->waiting, at, limit, &next);
         if (!started && !waiting)
             continue;
-        record_seen(thread, mapping, begin, at);
+        record_seen(mappings, thread, mapping, begin, at);
         begin = next;
     }
-    record_seen(thread, mapping, begin, span.end);
+    record_seen(mappings, thread, mapping, begin, span.end);
+}
+
+/* Compares no more. What the host stored, and no look has taken yet, is recorded without. */
+static void drop_copy_locked(struct capture *capture, struct capture_thread *thread,
+                             struct capture_mapping *mapping)
+{
+    uint8_t *host_pages = mapping->host_pages;
+    mapping->host_pages = NULL;
+    capture_compare_end(mapping);
+    capture->mappings.copied_bytes -= mapping->bytes;
+    for (uint64_t at = 0; at < mapping->bytes; at += CAPTURE_BLOCK_BYTES) {
+        if (host_pages[at / CAPTURE_BLOCK_BYTES])
+            record_pages_of(capture, thread, mapping, at,
+                            hal_min_u64(at + CAPTURE_BLOCK_BYTES, mapping->bytes));
+    }
+    free(host_pages);
 }
 
 static void observe_mapping_locked(struct capture *capture, struct capture_thread *thread,
@@ -403,6 +423,8 @@ static void observe_mapping_locked(struct capture *capture, struct capture_threa
     capture_changes_find_writers_locked(capture, mapping);
     for (size_t i = 0; mapping->mode & HAL_MAP_READ && i < mappings->seen.count; i++)
         record_seen_locked(mappings, thread, mapping, mappings->seen.list[i]);
+    if (is_large(mapping) && mapping->shadow && ++mapping->quiet > most_quiet)
+        drop_copy_locked(capture, thread, mapping);
 }
 
 static void observe_locked(struct capture *capture, struct capture_thread *thread,
@@ -479,11 +501,18 @@ bool capture_changes_begin_locked(struct capture *capture, struct capture_thread
     if (mappings->announced)
         return true;
     mapping->watched = !mapping->imported && watch(mappings, mapping, buffer);
-    return (mapping->watched && buffer->bytes > refined_bytes) || capture_compare_begin(mapping);
+    if (!is_large(mapping))
+        return capture_compare_begin(mapping);
+    /* Of one that holds something the trace may know less, and the copy would be of all of it. */
+    if (mapping->is_first)
+        mapping->host_pages = hal_alloc(mapping->bytes / CAPTURE_BLOCK_BYTES + 1, 1);
+    return true;
 }
 
 void capture_changes_end_locked(struct capture_mappings *mappings, struct capture_mapping *mapping)
 {
+    if (is_large(mapping) && mapping->shadow)
+        mappings->copied_bytes -= mapping->bytes;
     if (mapping->watched)
         unwatch_locked(mappings, mapping);
 }

@@ -26,7 +26,6 @@ struct look {
     bool is_changed[chunk_blocks];
     enum author author; /* of the bytes that are not recorded yet, in [begin, end) */
     uint64_t begin, end;
-    uint32_t flags;
 };
 
 static const uint8_t *copied(const struct look *look, uint64_t at)
@@ -86,8 +85,8 @@ static void record_change(const struct look *look)
     if (begin == end)
         return;
     struct capture_content content = content_of(look, TRACE_MAPPED_CHANGE, begin, end);
-    content.flags = look->flags;
     content.before = look->mapping->shadow + begin;
+    look->mapping->quiet = 0;
     capture_record_content(look->thread, &content);
 }
 
@@ -106,15 +105,12 @@ static void finish_run(struct look *look)
     look->begin = look->end;
 }
 
-static void add_to_run(struct look *look, uint64_t begin, uint64_t end, enum author author,
-                       uint32_t flags)
+static void add_to_run(struct look *look, uint64_t begin, uint64_t end, enum author author)
 {
-    /* A page that the host stored into is judged by itself. */
-    if (look->end != begin || look->author != author || look->flags != flags || flags) {
+    if (look->end != begin || look->author != author) {
         finish_run(look);
         look->begin = begin;
         look->author = author;
-        look->flags = flags;
     }
     look->end = end;
 }
@@ -146,12 +142,6 @@ static bool copy_changes(struct look *look, uint64_t end, bool only_host_pages)
     return any;
 }
 
-static uint32_t flags_of_page(const struct capture_mappings *mappings,
-                              const struct capture_mapping *mapping)
-{
-    return mapping->watched && mappings->pages.page_bytes == block_bytes ? TRACE_FLAG_HOST_PAGE : 0;
-}
-
 /* A changed block, cut where another may have written it. */
 static void judge_block(struct look *look, uint64_t begin, uint64_t end)
 {
@@ -163,7 +153,7 @@ static void judge_block(struct look *look, uint64_t begin, uint64_t end)
         const enum author author = started ? EITHER : waiting ? HOST_WORDS : HOST;
         if (started)
             next = limit;
-        add_to_run(look, at, next, author, started ? flags_of_page(mappings, look->mapping) : 0);
+        add_to_run(look, at, next, author);
     }
 }
 
@@ -210,7 +200,7 @@ static void accept_block(struct look *look, uint64_t begin, uint64_t end)
 {
     struct capture_mapping *mapping = look->mapping;
     if (!mapping->watched || mapping->host_pages[begin / block_bytes]) {
-        add_to_run(look, begin, end, EITHER, flags_of_page(&look->capture->mappings, mapping));
+        add_to_run(look, begin, end, EITHER);
         return;
     }
     finish_run(look);
@@ -263,15 +253,61 @@ void capture_compare_observe_locked(struct capture *capture, struct capture_thre
 
 /* ---- Preparing ---- */
 
+/* The trace knows of these blocks what the shadow has got of them. A store that came in between
+ * stays noted: the next look finds it. */
+static void record_blocks(struct capture_thread *thread, const struct capture_mapping *mapping)
+{
+    for (uint64_t at = 0; at < mapping->bytes; at += block_bytes) {
+        uint8_t *page = &mapping->host_pages[at / block_bytes];
+        if (*page == (CAPTURE_STORED_EVER | 1))
+            capture_record_content(
+                thread,
+                &(struct capture_content){.kind = TRACE_HOST_WRITE,
+                                          .buffer = mapping->buffer,
+                                          .offset = mapping->offset + at,
+                                          .bytes = hal_min_u64(block_bytes, mapping->bytes - at),
+                                          .data = mapping->shadow + at});
+        *page &= 1;
+    }
+}
+
+void capture_compare_catch_up_locked(struct capture *capture, struct capture_thread *thread,
+                                     struct capture_mapping *mapping)
+{
+    mapping->shadow = hal_alloc(mapping->bytes, 1);
+    if (!mapping->shadow)
+        return;
+    capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
+    for (uint64_t at = 0; at < mapping->bytes; at += block_bytes) {
+        uint8_t *page = &mapping->host_pages[at / block_bytes];
+        if (!*page)
+            continue;
+        *page |= CAPTURE_STORED_EVER;
+        memcpy(mapping->shadow + at, mapping->data + at,
+               hal_min_u64(block_bytes, mapping->bytes - at));
+    }
+    capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
+    record_blocks(thread, mapping);
+}
+
 bool capture_compare_begin(struct capture_mapping *mapping)
 {
     /* Memory of a new buffer may hold anything, also what the host is about to write; a replay's
      * holds zeros. It is compared with those. */
     mapping->shadow = mapping->is_first ? hal_alloc(mapping->bytes, 1) : malloc(mapping->bytes);
     mapping->host_pages = hal_alloc((mapping->bytes + block_bytes - 1) / block_bytes, 1);
-    if (!mapping->shadow || !mapping->host_pages)
+    if (!mapping->shadow || !mapping->host_pages) {
+        capture_compare_end(mapping);
         return false;
+    }
     if (!mapping->is_first)
         memcpy(mapping->shadow, mapping->data, mapping->bytes);
     return true;
+}
+
+void capture_compare_end(struct capture_mapping *mapping)
+{
+    free(mapping->shadow);
+    free(mapping->host_pages);
+    mapping->shadow = mapping->host_pages = NULL;
 }

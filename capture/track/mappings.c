@@ -56,8 +56,7 @@ static bool track_locked(struct capture *capture, struct capture_thread *thread,
 
 static void free_mapping(struct capture_buffer *buffer, struct capture_mapping *mapping)
 {
-    free(mapping->shadow);
-    free(mapping->host_pages);
+    capture_compare_end(mapping);
     if (!mapping->is_own) {
         free(mapping);
         return;

@@ -13,8 +13,9 @@
  *
  * By comparison alone the host's and the device's writes look the same. A change outside of what
  * unobserved work may write is the host's. One inside is recorded as a change that either may have
- * made (TRACE_MAPPED_CHANGE): a replay decides, or says that it cannot. The same goes for small
- * buffers in pages that the host stored into; pages that it left alone changed by the device.
+ * made (TRACE_MAPPED_CHANGE): a replay decides, or says that it cannot. The same goes for pages
+ * that the host stored into; those that it left alone were changed by the device. There, too, a
+ * shadow tells which bytes changed; where it would be too large, nobody knows.
  *
  * Where the program announces what it writes, by flushing it, nothing is looked for. */
 #ifndef CAPTURE_MAPPINGS_H
@@ -41,7 +42,10 @@ struct capture_mapping {
     bool imported;         /* host and device see it through one mapping: pages tell nothing */
     struct capture_mapping *next_tracked; /* in the same bucket */
     uint8_t *shadow;     /* what the trace knows; NULL: it is not compared (compare.c) */
-    uint8_t *host_pages; /* with `watched`, per block: the host stored there since the last look */
+    bool is_written;     /* work may have written it */
+    uint32_t quiet;      /* observations since host and work last met in it */
+    uint8_t *host_pages; /* with `watched`, per block: the host stored there since the last look;
+                          * while a shadow may yet come: CAPTURE_STORED_EVER */
     /* While looking: the part of the mapping that counts, empty outside of it. */
     struct capture_mapping *next_marked;
     uint64_t marked_begin, marked_end;
@@ -63,6 +67,7 @@ enum { CAPTURE_MAPPING_BUCKETS = 256 };
 struct capture_mappings {
     struct capture_pages pages; /* opened when the first mapping is tracked, unless by_comparison */
     bool by_comparison, announced;
+    uint64_t copied_bytes; /* of shadows of large mappings that are watched, under tracked_lock */
     /* Scratch, under tracked_lock: where in a mapping work may have written, or may later, and
      * where work was observed; room for what is compared. */
     struct capture_spans started, waiting, seen;
@@ -137,8 +142,17 @@ void capture_changes_ask_locked(struct capture *capture, struct capture_thread *
 
 enum { CAPTURE_BLOCK_BYTES = 4096 };
 
+/* Of blocks into which the host has stored before there was a shadow. */
+enum { CAPTURE_STORED_EVER = 0x80 };
+
 /* False: memory is out. The mapping is watched already, or will not be. */
 bool capture_compare_begin(struct capture_mapping *mapping);
+
+/* The same for a mapping that is watched, of which no more than the blocks are noted that the host
+ * stored into; no work has written it yet. */
+void capture_compare_catch_up_locked(struct capture *capture, struct capture_thread *thread,
+                                     struct capture_mapping *mapping);
+void capture_compare_end(struct capture_mapping *mapping);
 
 /* Records what changed in the marked part, in whole blocks. */
 void capture_compare_collect_locked(struct capture *capture, struct capture_thread *thread,

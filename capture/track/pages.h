@@ -37,4 +37,8 @@ void capture_pages_unwatch(const struct capture_pages *pages, uint8_t *begin, ui
 bool capture_pages_collect(const struct capture_pages *pages, uint8_t **cursor, uint8_t *end,
                            struct capture_page_run *runs, size_t limit, size_t *out_count);
 
+/* Whether any page of the range was written since the last look, which goes on counting. True, too,
+ * when the system fails. */
+bool capture_pages_any(const struct capture_pages *pages, const uint8_t *data, uint64_t bytes);
+
 #endif

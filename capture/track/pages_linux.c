@@ -48,32 +48,53 @@ static bool still_works(const struct capture_pages *pages)
     return hal_descriptor_holds(&pages->fault) && hal_descriptor_holds(&pages->pagemap);
 }
 
+/* The number of runs, or -1. */
+static int scan(const struct capture_pages *pages, const struct capture_page_run *range,
+                uint64_t flags, struct scan_region *regions, size_t limit, uint64_t *out_end)
+{
+    struct scan_argument argument = {
+        .bytes = sizeof argument,
+        .flags = flags,
+        .begin = (uint64_t)(uintptr_t)range->begin,
+        .end = (uint64_t)(uintptr_t)range->end,
+        .regions = (uint64_t)(uintptr_t)regions,
+        .region_count = limit,
+        .all_of = page_is_written,
+        .returned = page_is_written,
+    };
+    const int count = still_works(pages) ? ioctl(pages->pagemap.number, SCAN_PAGES, &argument) : -1;
+    *out_end = argument.walk_end;
+    return count;
+}
+
 bool capture_pages_collect(const struct capture_pages *pages, uint8_t **cursor, uint8_t *end,
                            struct capture_page_run *runs, size_t limit, size_t *out_count)
 {
     enum { most = 64 };
     struct scan_region regions[most];
-    struct scan_argument scan = {
-        .bytes = sizeof scan,
-        .flags = scan_protect | scan_check_async,
-        .begin = (uint64_t)(uintptr_t)*cursor,
-        .end = (uint64_t)(uintptr_t)end,
-        .regions = (uint64_t)(uintptr_t)regions,
-        .region_count = limit < most ? limit : most,
-        .all_of = page_is_written,
-        .returned = page_is_written,
-    };
-    if (!still_works(pages))
-        return false;
-    const int count = ioctl(pages->pagemap.number, SCAN_PAGES, &scan);
+    const struct capture_page_run range = {*cursor, end};
+    uint64_t walk_end;
+    const int count = scan(pages, &range, scan_protect | scan_check_async, regions,
+                           limit < most ? limit : most, &walk_end);
     if (count < 0)
         return false;
     for (int i = 0; i < count; i++)
         runs[i] = (struct capture_page_run){(uint8_t *)(uintptr_t)regions[i].begin,
                                             (uint8_t *)(uintptr_t)regions[i].end};
-    *cursor = (uint8_t *)(uintptr_t)scan.walk_end;
+    *cursor = (uint8_t *)(uintptr_t)walk_end;
     *out_count = (size_t)count;
     return true;
+}
+
+bool capture_pages_any(const struct capture_pages *pages, const uint8_t *data, uint64_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)data / pages->page_bytes * pages->page_bytes;
+    const uintptr_t end =
+        ((uintptr_t)data + bytes + pages->page_bytes - 1) / pages->page_bytes * pages->page_bytes;
+    const struct capture_page_run range = {(uint8_t *)begin, (uint8_t *)end};
+    struct scan_region region;
+    uint64_t walk_end;
+    return scan(pages, &range, scan_check_async, &region, 1, &walk_end) != 0;
 }
 
 static bool forget_writes(const struct capture_pages *pages, uint8_t *begin, uint8_t *end)

@@ -7,10 +7,11 @@
 #include "hal/base/mem.h"
 #include "hal/driver.h"
 
+#include <sched.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <dirent.h>
 #include <fcntl.h>
-#include <unistd.h>
 #endif
 
 /* ---- Persistent mappings of coherent memory ---- */
@@ -419,6 +420,91 @@ TEST_EACH(stores_beside_unfinished_work_are_recorded, contents_by_pages, content
         assert_int_equal(seen[i], 5);
     free(seen);
     captured_close(&captured);
+}
+
+/* Bytes of a change that nobody observed: a fill of [FILLED, FILLED + PART), and of the host's
+ * stores beside it, both in one page. */
+enum { FILLED = 8192, STORED = 8960, PART = 64, AGAIN = 12288, EARLIER = 64 * KIB };
+
+static void wait_unseen(const struct hal_mapping *mapping, uint8_t value)
+{
+    const volatile uint8_t *last = (uint8_t *)mapping->data + FILLED + PART - 1;
+    while (*last != value)
+        sched_yield();
+}
+
+static void look_for_change(uint64_t buffer, unsigned fill, bool is_known)
+{
+    static uint8_t seen[EARLIER];
+    struct captured captured;
+    bool found = false;
+    captured_open(&captured, contents_path);
+    memset(seen, 0, sizeof seen);
+    const uint64_t filled_at = contents_ticket(&captured, TRACE_SUBMIT, fill);
+    captured_replay(&captured, TRACE_HOST_WRITE, buffer,
+                    contents_ticket(&captured, TRACE_SUBMIT, fill + 1), seen, EARLIER);
+    for (size_t i = 0; i < EARLIER; i++)
+        assert_int_equal(seen[i], i / PART == STORED / PART ? 5 : i / PART == AGAIN / PART ? 4 : 3);
+    for (size_t i = 0; i < captured_count(&captured, TRACE_HOST_WRITE); i++) {
+        const struct trace_content_event *write = captured_find(&captured, TRACE_HOST_WRITE, i);
+        if (write->buffer == buffer && write->head.ticket > filled_at)
+            assert_true(write->offset + write->size <= FILLED || write->offset >= FILLED + PART);
+    }
+    for (size_t i = 0; i < captured_count(&captured, TRACE_MAPPED_CHANGE); i++) {
+        const struct trace_mapped_change *change = captured_find(&captured, TRACE_MAPPED_CHANGE, i);
+        assert_true(change->part.buffer == buffer && change->part.content);
+        assert_true(!is_known || change->before);
+        found |= change->part.offset <= FILLED &&
+                 change->part.offset + change->part.size >= FILLED + PART;
+    }
+    assert_true(found);
+    captured_close(&captured);
+}
+
+/* After `idle` observations in which host and work did not meet in the buffer. */
+static void meet_in_a_page(uint64_t bytes, unsigned idle, bool is_known)
+{
+    struct hal_device *device = fixture_device("cpu");
+    unlink(contents_path);
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, bytes);
+    struct hal_buffer *other = contents_buffer(device, HAL_MEMORY_DEVICE_LOCAL, BYTES);
+    const uint64_t id = buffer->object.id;
+    struct hal_command_buffer *fill = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    struct hal_command_buffer *copy = fixture_commands(device, "copy", HAL_ONE_SHOT);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_WRITE, 0, bytes);
+    /* Before there is anything that may write: what work reads, and what nobody has asked for. */
+    memset(mapping.data, 3, EARLIER);
+    contents_copy(device, buffer, 0, other, EARLIER);
+    memset((uint8_t *)mapping.data + AGAIN, 4, PART);
+    for (unsigned i = 0; i < idle; i++)
+        contents_fill(device, buffer, 1 * MIB, 4, 1);
+    assert_ok(hal_command_fill(fill, buffer, FILLED, PART, 7, 1));
+    assert_ok(hal_command_buffer_end(fill));
+    assert_ok(hal_command_copy(copy, buffer, 0, other, 0, EARLIER));
+    assert_ok(hal_command_buffer_end(copy));
+    assert_ok(fixture_submit(device, fill, NULL, 0, NULL, 0));
+    wait_unseen(&mapping, 7);
+    memset((uint8_t *)mapping.data + STORED, 5, PART);
+    assert_ok(fixture_submit(device, copy, NULL, 0, NULL, 0));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(fill);
+    hal_command_buffer_release(copy);
+    hal_buffer_release(buffer);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    look_for_change(id, idle + 1, is_known);
+}
+
+/* Whoever may have stored them, they are not the host's for sure, and not left out. */
+TEST_EACH(what_work_may_have_stored_is_a_change, contents_by_pages)
+{
+    meet_in_a_page(BYTES, 0, true);
+    meet_in_a_page(2 * MIB, 0, true);
+    meet_in_a_page(2 * MIB, 80, false);  /* too seldom: there is no copy any more */
+    meet_in_a_page(300 * MIB, 0, false); /* too much to copy */
 }
 
 #ifdef __linux__

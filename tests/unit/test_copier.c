@@ -7,7 +7,10 @@
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"
 
+#include "hal/base/os.h"
+
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 enum { STAGING_BYTES = 4 << 20, MOST_BYTES = 9 << 20, STORES = 6, THREADS = 3 };
@@ -268,6 +271,56 @@ TEST(what_cannot_be_recorded_is_stored)
     assert_int_equal(capture_stream_close(&stream), HAL_IO);
     free(target);
     free(data);
+}
+
+/* A piece that the host stored into since the last look is none that it has seen; with the first
+ * ticket or a new one, and so are those behind. */
+TEST(what_is_stored_into_meanwhile_is_a_change)
+{
+    enum { PIECES = 4, PIECE = STAGING_BYTES / 8 };
+    struct capture_stream stream;
+    struct capture_pages pages;
+    struct captured captured;
+    int object;
+    capture_pages_open(&pages);
+    if (!pages.works) {
+        capture_pages_close(&pages);
+        skip();
+    }
+    assert_ok(hal_shared_memory("test", PIECES * PIECE, &object));
+    uint8_t *memory = mmap(NULL, PIECES * PIECE, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    close(object);
+    assert_true(capture_pages_watch(&pages, memory, memory + PIECES * PIECE));
+    open_stream(&stream, 0);
+    memory[0] = memory[3 * PIECE - 1] = 9; /* in the first and in the third one */
+    capture_record_content(capture_enter(&stream),
+                           &(struct capture_content){.kind = TRACE_HOST_READ,
+                                                     .flags = TRACE_FLAG_OBSERVED,
+                                                     .buffer = 1,
+                                                     .bytes = PIECES * PIECE,
+                                                     .data = memory,
+                                                     .watched_by = &pages});
+    assert_ok(capture_stream_close(&stream));
+    capture_pages_unwatch(&pages, memory, memory + PIECES * PIECE);
+    capture_pages_close(&pages);
+    munmap(memory, PIECES * PIECE);
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 2);
+    assert_int_equal(captured_count(&captured, TRACE_MAPPED_CHANGE), 2);
+    uint64_t ticket = 0;
+    for (size_t i = 0; i < PIECES; i++) {
+        const enum trace_event_kind kind = i % 2 ? TRACE_HOST_READ : TRACE_MAPPED_CHANGE;
+        const struct trace_content_event *event = captured_find(&captured, kind, i / 2);
+        assert_int_equal(event->offset, i * PIECE);
+        assert_int_equal(event->size, PIECE);
+        assert_true(event->content != 0 && event->head.ticket > ticket);
+        ticket = event->head.ticket;
+        assert_int_equal(event->flags, i % 2 ? TRACE_FLAG_OBSERVED : 0);
+        assert_true(i % 2 ||
+                    ((const struct trace_mapped_change *)(const void *)event)->before == 0);
+    }
+    captured_close(&captured);
 }
 
 TEST_FIXTURE(NULL, remove_trace);

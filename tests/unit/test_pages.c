@@ -88,6 +88,24 @@ TEST(written_pages_are_found_once)
     close_pages(&setup);
 }
 
+TEST(a_glance_forgets_nothing)
+{
+    struct setup setup;
+    bool written[PAGES];
+    open_pages(&setup);
+    const uint8_t *second = setup.memory + setup.page;
+    assert_false(capture_pages_any(&setup.pages, setup.memory, setup.bytes));
+    setup.memory[2 * setup.page - 1] = 1;
+    assert_true(capture_pages_any(&setup.pages, setup.memory, setup.bytes));
+    assert_true(capture_pages_any(&setup.pages, second + 5, 1)); /* the page that it lies in */
+    assert_false(capture_pages_any(&setup.pages, setup.memory, setup.page));
+    assert_false(capture_pages_any(&setup.pages, second + setup.page, 1));
+    assert_int_equal(collect(&setup, written), 1);
+    assert_true(written[1]);
+    assert_false(capture_pages_any(&setup.pages, setup.memory, setup.bytes));
+    close_pages(&setup);
+}
+
 TEST(reads_and_other_mappings_do_not_count)
 {
     struct setup setup;
