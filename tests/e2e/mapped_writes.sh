@@ -4,9 +4,7 @@
 # found: each replay gives the same, but for a few that say that they cannot compare everything; and
 # none with a wrong kernel in place of the right one says that it does. Arguments behind those of all
 # tests: the program, and the one that hides userfaultfd (or nothing). HALTRACE_PROGRAMS: how many
-# programs (40); HALTRACE_SEED: the first one's seed (1); HALTRACE_WAYS: in which ways. Two run only when
-# it names them, huge and huge_whole, with buffers too large for a shadow: about one in a thousand of
-# their replays is falsely different, when it runs work earlier than the program did.
+# programs (40); HALTRACE_SEED: the first one's seed (1); HALTRACE_WAYS: in which ways.
 . "$(dirname "$0")/lib.sh"
 app=$3
 hide=${4:-}
@@ -107,7 +105,7 @@ try()
     look "$1"
 }
 
-ways='pages compare imported small record whole whole_compared'
+ways='pages compare imported small record huge whole whole_compared huge_whole'
 [ -z "$hide" ] || ways="$ways enosys"
 ways=${HALTRACE_WAYS:-$ways}
 all=0 all_unsure=0 bad=0
@@ -119,12 +117,7 @@ for way in $ways; do
     echo "$way: $runs replays, $different different, $unsure not comparable;" \
         "of $programs wrong kernels $found found, $unsure_wrong not comparable, $passed passed"
     bad=$((bad + different + passed))
-    # A slot of a buffer that is bound as a whole may be stored into while a kernel may write all of it:
-    # nobody can tell, and that is said.
-    case $way in
-    *whole*) ;;
-    *) all=$((all + runs)) all_unsure=$((all_unsure + unsure)) ;;
-    esac
+    all=$((all + runs)) all_unsure=$((all_unsure + unsure))
 done
 
 # A search finds the kernel behind changes that may be anybody's.
