@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 14 };
+enum { HAL_DRIVER_ABI = 15 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -141,7 +141,10 @@ struct hal_executable_cache {
     _Atomic uint64_t prepared_count, kept_count;
 };
 
-/* A driver changes the timeline by hal_timeline_*, below. */
+struct hal_wait;
+struct hal_signal;
+
+/* A driver changes the timeline by hal_timeline_*, below, or leaves all of it to the engine. */
 struct hal_semaphore {
     struct hal_object object;
     uint64_t initial_value;
@@ -149,7 +152,9 @@ struct hal_semaphore {
     uint64_t reached;       /* what it was before; as are the following: of the failure */
     enum hal_status failure;
     char *message;
-    struct hal_outlook *outlook; /* core (promise.h); NULL: nothing is known */
+    struct hal_outlook *outlook;             /* core (promise.h); NULL: nothing is known */
+    struct hal_wait *first_wait, *last_wait; /* the engine's (engine.h), as is what follows */
+    struct hal_signal *promises;
 };
 
 /* Prepares a zeroed struct: kind, one reference, a new id. */

@@ -52,6 +52,16 @@ HAL_API bool hal_thread_is_ours(void);
 /* A condition variable whose timed waits use the monotonic clock. */
 HAL_API void hal_condition_init(pthread_cond_t *condition);
 
+/* Tells the processor that the thread polls. */
+static inline void hal_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 /* Waits until signalled or the deadline (hal_clock_ns time, or HAL_FOREVER) has passed; false
  * when it has. May wake for no reason, like pthread_cond_wait. */
 HAL_API bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,

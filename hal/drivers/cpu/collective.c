@@ -6,7 +6,7 @@
 #include "hal/base/message.h"
 #include "hal/drivers/cpu/cpu.h"
 
-static struct cpu_collective *of_call(struct cpu_host_call *call)
+static struct cpu_collective *of_call(struct hal_thread_call *call)
 {
     return (struct cpu_collective *)(void *)((uint8_t *)call -
                                              offsetof(struct cpu_collective, call));
@@ -28,10 +28,9 @@ static void ended(struct hal_arrival *arrival, enum hal_status status, const cha
 }
 
 /* No thread could be started. */
-static void not_started(struct cpu_host_call *call, enum hal_status status)
+static void not_started(struct cpu_collective *collective, enum hal_status status)
 {
     static const struct cpu_moved moved = {0};
-    struct cpu_collective *collective = of_call(call);
     const struct hal_kept_message kept = hal_keep_message();
     hal_meeting_fail(&collective->work, status, kept.text);
     collective->done(collective, status, kept.text, &moved);
@@ -39,34 +38,19 @@ static void not_started(struct cpu_host_call *call, enum hal_status status)
 
 /* On a thread of the device, which is there until it has returned. The arrival may be over, and the
  * submission gone, when the call returns; a device that was lost before it has not seen it. */
-static void come(struct cpu_host_call *call)
+static void come(struct hal_thread_call *call)
 {
     static const struct cpu_moved moved = {0};
     struct cpu_collective *collective = of_call(call);
-    struct cpu_device *device = collective->device;
+    struct hal_engine *engine = &collective->device->engine;
     if (collective->failure != HAL_OK) {
         hal_meeting_fail(&collective->work, collective->failure, collective->failure_message);
         collective->done(collective, collective->failure, collective->failure_message, &moved);
         return;
     }
     hal_meeting_arrive(&collective->arrival);
-    if (atomic_load_explicit(&device->lost, memory_order_acquire))
-        hal_meetings_lose(device, HAL_DEVICE_LOST, device->lost_message);
-}
-
-void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
-                         const struct hal_collective_work *work)
-{
-    collective->work = *work;
-    collective->device = device;
-    collective->call = (struct cpu_host_call){.take = come, .done = not_started};
-    collective->arrival =
-        (struct hal_arrival){.work = &collective->work, .owner = device, .done = ended};
-    if (work->send)
-        collective->arrival.sent = to_cpu_buffer(work->send)->device_view + work->send_offset;
-    if (work->receive)
-        collective->arrival.received =
-            to_cpu_buffer(work->receive)->device_view + work->receive_offset;
+    if (hal_engine_is_lost(engine))
+        hal_meetings_lose(engine, HAL_DEVICE_LOST, engine->why_lost);
 }
 
 static struct hal_object *object_of(struct hal_buffer *buffer)
@@ -74,11 +58,22 @@ static struct hal_object *object_of(struct hal_buffer *buffer)
     return buffer ? &buffer->object : NULL;
 }
 
-void cpu_collective_retain(struct cpu_collective *collective)
+void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
+                         const struct hal_collective_work *work)
 {
-    hal_object_retain(object_of(collective->work.send));
-    hal_object_retain(object_of(collective->work.receive));
-    hal_object_retain(&collective->work.channel->object);
+    collective->work = *work;
+    collective->device = device;
+    collective->call.run = come;
+    collective->arrival =
+        (struct hal_arrival){.work = &collective->work, .owner = &device->engine, .done = ended};
+    if (work->send)
+        collective->arrival.sent = to_cpu_buffer(work->send)->device_view + work->send_offset;
+    if (work->receive)
+        collective->arrival.received =
+            to_cpu_buffer(work->receive)->device_view + work->receive_offset;
+    hal_object_retain(object_of(work->send));
+    hal_object_retain(object_of(work->receive));
+    hal_object_retain(&work->channel->object);
 }
 
 void cpu_collective_release(struct cpu_collective *collective)
@@ -93,5 +88,7 @@ void cpu_collective_start(struct cpu_collective *collective, enum hal_status fai
 {
     collective->failure = failure;
     collective->failure_message = message;
-    cpu_host_start(collective->device->host, &collective->call);
+    const enum hal_status status = hal_engine_call(&collective->device->engine, &collective->call);
+    if (status != HAL_OK)
+        not_started(collective, status);
 }

@@ -10,22 +10,18 @@
  *   fault.c      kernels that fault
  *   phase.c      a run of programs: which phases are ready
  *   run.c        the workers: which tile runs where
- *   semaphore.c  timeline values and who waits for them
- *   host.c       host calls of submissions, on threads that may block
  *   collective.c submissions that meet those of other ranks
  *   target.c     what the processor has
- *   queue.c      submissions, from the call to their signals
- *   inject.c     failures on demand, and lost devices
+ *   queue.c      what the submission engine asks for: starting one
  *
- * Lock order: timeline lock and pool lock are leaves, never held together, and never while calling
+ * The engine's lock and the pool lock are leaves, never held together, and never while calling
  * out. */
 #ifndef HAL_CPU_CPU_H
 #define HAL_CPU_CPU_H
 
-#include "hal/base/line.h"
 #include "hal/compiler/msl/msl.h"
 #include "hal/compiler/spirv/spirv.h"
-#include "hal/driver.h"
+#include "hal/core/engine/engine.h"
 
 enum { CPU_MAX_WORKERS = 1024 };
 
@@ -331,91 +327,6 @@ void cpu_run_here(struct cpu_run *run);
 /* Drops the owner's reference. */
 void cpu_run_release(struct cpu_run *run);
 
-/* ---- Semaphores (semaphore.c) ------------------------------------------------------------- */
-
-struct cpu_device;
-struct cpu_submission;
-
-/* Somebody who waits for semaphore values: a submission, or a thread of the application. All of
- * it under the timeline lock, but `word`. */
-struct cpu_waiter {
-    struct cpu_submission *submission;  /* NULL: a thread, which sleeps on `word` */
-    _Atomic uint32_t word;              /* 1: look again */
-    size_t missing;                     /* values to be reached before it is woken */
-    struct cpu_waiter *next, *previous; /* the device's waiting threads */
-};
-
-struct cpu_wait {
-    struct cpu_semaphore *semaphore; /* NULL: not in the list (any more) */
-    uint64_t value;
-    struct cpu_waiter *waiter;
-    struct cpu_wait *next, *previous;
-};
-
-struct cpu_semaphore {
-    struct hal_semaphore base;
-    struct cpu_wait *first, *last; /* timeline lock; by rising value */
-};
-
-/* Semaphores, waiters and the submissions in flight of all CPU devices: so that a semaphore of one
- * may be used on another. */
-extern pthread_mutex_t cpu_timeline_lock;
-
-/* Before the first use; keeps the lock whole across forks. */
-void cpu_timeline_init(void);
-
-/* What a change of semaphores under the lock leaves to be done without it. */
-enum { CPU_MAX_WAKES = 16 };
-struct cpu_wakes {
-    struct hal_line ready; /* submissions whose waits are over, well or not */
-    _Atomic uint32_t *words[CPU_MAX_WAKES];
-    size_t word_count;
-};
-
-/* Under the timeline lock. Raising to a value that is not above the present one fails the
- * semaphore. */
-void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
-                                struct cpu_wakes *wakes);
-void cpu_semaphore_fail_locked(struct cpu_semaphore *semaphore, enum hal_status status,
-                               const char *message, struct cpu_wakes *wakes);
-void cpu_wait_link_locked(struct cpu_wait *wait);
-void cpu_wait_unlink_locked(struct cpu_wait *wait);
-void cpu_wake_threads(const struct cpu_wakes *wakes);
-
-enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char *label,
-                                     uint64_t initial_value, struct hal_semaphore **out);
-void cpu_semaphore_destroy(struct cpu_semaphore *semaphore);
-enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
-                                    uint64_t *out_value);
-enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
-                                     uint64_t value);
-void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
-                        enum hal_status status, const char *message);
-enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
-                                    const struct hal_semaphore_value *values, size_t count,
-                                    int64_t timeout_ns);
-void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
-
-/* ---- Host calls (host.c) ------------------------------------------------------------------ */
-
-struct cpu_host;
-
-struct cpu_host_call {
-    struct hal_link coming;
-    struct hal_host_call host;
-    void *data;
-    uint64_t bytes;
-    int64_t begin_ns, end_ns;
-    /* On the thread that ran it, with hal_message() of a failure; the last use of the call. */
-    void (*done)(struct cpu_host_call *call, enum hal_status status);
-    /* In place of `host` and `done`, unless no thread can be started; it may free the call. */
-    void (*take)(struct cpu_host_call *call);
-};
-
-enum hal_status cpu_host_create(struct cpu_host **out_host) HAL_CHECKED;
-void cpu_host_destroy(struct cpu_host *host); /* nothing runs */
-void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call);
-
 /* ---- Collectives (collective.c) ----------------------------------------------------------- */
 
 /* When a rank came, and when the data of all were moved; 0: they were not. */
@@ -428,7 +339,7 @@ struct cpu_collective {
     struct hal_collective_work work;
     struct cpu_device *device; /* NULL: the submission is none */
     struct hal_arrival arrival;
-    struct cpu_host_call call;
+    struct hal_thread_call call;
     enum hal_status failure; /* of the submission, before it came */
     const char *failure_message;
     /* On any thread; the last use of the collective. */
@@ -436,10 +347,9 @@ struct cpu_collective {
                  const struct cpu_moved *moved);
 };
 
-/* Prepares a zeroed struct with `done`. */
+/* Prepares a zeroed struct with `done`, and retains what it names. */
 void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
                          const struct hal_collective_work *work);
-void cpu_collective_retain(struct cpu_collective *collective);
 void cpu_collective_release(struct cpu_collective *collective);
 
 /* The submission's waits are met, or it has failed. */
@@ -448,51 +358,7 @@ void cpu_collective_start(struct cpu_collective *collective, enum hal_status fai
 
 /* ---- Submissions (queue.c) ---------------------------------------------------------------- */
 
-enum hal_status cpu_queue_submit(struct hal_driver_device *self,
-                                 const struct hal_submission *source);
-enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
-
-/* Wakes the threads, then starts or retires the ready submissions and what becomes ready by
- * that. */
-void cpu_queue_go_on(struct cpu_wakes *wakes);
-
-/* Its waits are over because one semaphore failed; under the timeline lock. */
-void cpu_submission_fail_locked(struct cpu_submission *submission,
-                                const struct cpu_semaphore *semaphore);
-void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
-
-/* All in flight on the lost device: those that wait are ready to fail, those that run are cut
- * short. */
-void cpu_flight_lost_locked(struct cpu_device *device, struct cpu_wakes *wakes);
-
-/* ---- Failures on demand (inject.c) --------------------------------------------------------- */
-
-/* Those of a kind that fail, counted from 1; 0: none. */
-struct cpu_failures {
-    uint32_t first, last;
-    _Atomic uint32_t count; /* so many came by */
-};
-
-struct cpu_injection {
-    struct cpu_failures buffers;     /* creations that find no memory */
-    struct cpu_failures submissions; /* at whose beginning the device is lost */
-};
-
-/* Reads "memory:N", "memory:N-M", "lost:N", or several with commas between them. */
-enum hal_status cpu_injection_read(const char *value,
-                                   struct cpu_injection *out_injection) HAL_CHECKED;
-
-/* A buffer is to be created. HAL_NO_MEMORY: not this one. */
-enum hal_status cpu_injection_buffer(struct cpu_injection *injection) HAL_CHECKED;
-
-/* A submission is to begin; true: the device is to be lost. */
-bool cpu_injection_submission(struct cpu_injection *injection);
-
-/* HAL_DEVICE_LOST, with the cause. */
-enum hal_status cpu_device_check(const struct cpu_device *device) HAL_CHECKED;
-
-/* Without the timeline lock. What it makes ready is in `wakes`. */
-void cpu_device_lose(struct cpu_device *device, const char *message, struct cpu_wakes *wakes);
+extern const struct hal_engine_ops cpu_engine_ops;
 
 /* ---- Target (target.c) -------------------------------------------------------------------- */
 
@@ -502,35 +368,13 @@ void cpu_describe_target(struct hal_device_info *out_info);
 /* ---- Device (device.c) -------------------------------------------------------------------- */
 
 struct cpu_device {
-    struct hal_driver_device base;
+    struct hal_engine engine;
     struct cpu_heap heap;
     struct cpu_pool *pool;
-    struct cpu_host *host;
     uint32_t worker_count, queue_count;
     enum msl_math math; /* of the kernels that it compiles */
     uint64_t memory_total_bytes;
-    struct cpu_injection injection;
-    _Atomic bool lost;      /* set under the timeline lock, never taken back */
-    char lost_message[256]; /* written before `lost` is set */
-
-    /* Under the timeline lock: */
-    pthread_cond_t retired;
-    bool interrupted;
-    uint32_t idle_waiters;
-    struct cpu_waiter *first_thread; /* threads that wait for semaphores */
-    struct cpu_submission *first_in_flight, *last_in_flight;
-    uint64_t next_sequence;
 };
-
-/* Tells the processor that the thread polls. */
-static inline void cpu_relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 static inline struct cpu_device *to_cpu_device(struct hal_driver_device *device)
 {
@@ -545,11 +389,6 @@ static inline struct cpu_buffer *to_cpu_buffer(struct hal_buffer *buffer)
 static inline struct cpu_executable *to_cpu_executable(struct hal_executable *executable)
 {
     return (struct cpu_executable *)executable;
-}
-
-static inline struct cpu_semaphore *to_cpu_semaphore(struct hal_semaphore *semaphore)
-{
-    return (struct cpu_semaphore *)semaphore;
 }
 
 #endif

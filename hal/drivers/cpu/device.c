@@ -12,10 +12,9 @@
 static void device_destroy(struct hal_driver_device *self)
 {
     struct cpu_device *device = to_cpu_device(self);
-    cpu_host_destroy(device->host);
+    hal_engine_finish(&device->engine);
     cpu_pool_destroy(device->pool);
     cpu_heap_finish(&device->heap);
-    pthread_cond_destroy(&device->retired);
     free(device);
 }
 
@@ -80,7 +79,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
 {
     struct cpu_program *program;
-    HAL_TRY(cpu_device_check(to_cpu_device(self)));
+    HAL_TRY(hal_engine_check(&to_cpu_device(self)->engine));
     HAL_TRY(cpu_program_create(commands, to_cpu_device(self)->worker_count, &program));
     commands->driver_data = program;
     return HAL_OK;
@@ -100,7 +99,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
     case HAL_OBJECT_SET_LAYOUT:
     case HAL_OBJECT_PIPELINE_LAYOUT:
     case HAL_OBJECT_CHANNEL: break;
-    case HAL_OBJECT_SEMAPHORE: cpu_semaphore_destroy((struct cpu_semaphore *)object); break;
+    case HAL_OBJECT_SEMAPHORE: hal_engine_semaphore_destroy((struct hal_semaphore *)object); break;
     case HAL_OBJECT_SUBSPAN: break;
     }
 }
@@ -108,7 +107,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
 static const struct hal_driver_ops ops = {
     .device_destroy = device_destroy,
     .device_query = device_query,
-    .device_wait_idle = cpu_wait_idle,
+    .device_wait_idle = hal_engine_wait_idle,
     .device_running = device_running,
     .buffer_create = cpu_buffer_create,
     .buffer_create_apart = cpu_buffer_create_apart,
@@ -126,14 +125,14 @@ static const struct hal_driver_ops ops = {
     .command_buffer_prepare = command_buffer_prepare,
     .shares_semaphores = true,
     .collectives = true,
-    .semaphore_create = cpu_semaphore_create,
-    .semaphore_query = cpu_semaphore_query,
-    .semaphore_signal = cpu_semaphore_signal,
-    .semaphore_fail = cpu_semaphore_fail,
-    .semaphores_wait = cpu_semaphores_wait,
-    .queue_submit = cpu_queue_submit,
+    .semaphore_create = hal_engine_semaphore_create,
+    .semaphore_query = hal_engine_semaphore_query,
+    .semaphore_signal = hal_engine_semaphore_signal,
+    .semaphore_fail = hal_engine_semaphore_fail,
+    .semaphores_wait = hal_engine_semaphores_wait,
+    .queue_submit = hal_engine_submit,
     .object_destroy = object_destroy,
-    .waits_interrupt = cpu_waits_interrupt,
+    .waits_interrupt = hal_engine_interrupt,
 };
 
 /* ---- Opening ------------------------------------------------------------------------------ */
@@ -163,7 +162,7 @@ static enum hal_status read_math(const struct hal_uri_parameter *parameter, enum
 
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
                                        uint32_t *workers, uint32_t *queues, enum msl_math *math,
-                                       struct cpu_injection *injection)
+                                       struct hal_injection *injection)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "threads") == 0)
@@ -173,7 +172,7 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
         else if (strcmp(parameters[i].name, "math") == 0)
             HAL_TRY(read_math(&parameters[i], math));
         else if (strcmp(parameters[i].name, "fail") == 0)
-            HAL_TRY(cpu_injection_read(parameters[i].value, injection));
+            HAL_TRY(hal_injection_read(parameters[i].value, injection));
         else
             return hal_fail(HAL_INVALID,
                             "unknown parameter '%s' (known: threads, queues, math, fail, caching)",
@@ -213,34 +212,27 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         workers = CPU_MAX_WORKERS;
     if (path[0])
         return hal_fail(HAL_NOT_FOUND, "the CPU driver has one device, which has no path");
-    struct cpu_injection injection = {0};
+    struct hal_injection injection = {0};
     enum msl_math math = MSL_MATH_DEFAULT;
     HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues, &math, &injection));
     struct cpu_device *device = hal_alloc(1, sizeof *device);
     if (!device)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device");
-    enum hal_status status = cpu_pool_create(workers, &device->pool);
-    if (status == HAL_OK) {
-        status = cpu_host_create(&device->host);
-        if (status != HAL_OK)
-            cpu_pool_destroy(device->pool);
-    }
+    const enum hal_status status = cpu_pool_create(workers, &device->pool);
     if (status != HAL_OK) {
         free(device);
         return status;
     }
-    device->base.ops = &ops;
+    hal_engine_init(&device->engine, &ops, &cpu_engine_ops);
     device->worker_count = workers;
     device->queue_count = queues;
     device->math = math;
-    device->injection = injection;
+    device->engine.injection = injection;
     device->memory_total_bytes = hal_memory_total_bytes();
     cpu_heap_init(&device->heap,
                   device->memory_total_bytes ? device->memory_total_bytes : unknown_memory_limit);
-    cpu_timeline_init();
-    hal_condition_init(&device->retired);
     describe(device, out_info);
-    *out_device = &device->base;
+    *out_device = &device->engine.base;
     return HAL_OK;
 }
 

@@ -345,7 +345,8 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
 {
     const char *label = desc->label ? desc->label : "";
     const size_t count = desc->entry_point_count;
-    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "executable '%s'", label));
+    HAL_TRY(
+        hal_add_context(hal_engine_check(&to_cpu_device(self)->engine), "executable '%s'", label));
     struct cpu_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)
@@ -384,7 +385,8 @@ enum hal_status cpu_executable_compile(struct hal_driver_device *self,
     const struct hal_variant_builder builder = {"CPU", formats, FORMAT_COUNT, compile_variant};
     const char *const label = desc->label ? desc->label : "";
     size_t variant;
-    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "executable '%s'", label));
+    HAL_TRY(
+        hal_add_context(hal_engine_check(&to_cpu_device(self)->engine), "executable '%s'", label));
     return hal_add_context(hal_variants_build(&builder, to_cpu_device(self), desc, &variant),
                            "executable '%s'", label);
 }

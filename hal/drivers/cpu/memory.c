@@ -242,10 +242,8 @@ static enum hal_status create_buffer(struct hal_driver_device *self,
     struct cpu_device *device = to_cpu_device(self);
     struct cpu_heap *heap = &device->heap;
     struct cpu_buffer *buffer = hal_alloc(1, sizeof *buffer);
-    enum hal_status status =
-        buffer ? cpu_device_check(device) : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
-    if (status == HAL_OK)
-        status = cpu_injection_buffer(&device->injection);
+    enum hal_status status = buffer ? hal_engine_check_buffer(&device->engine)
+                                    : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
     if (status == HAL_OK)
         status = charge(heap, desc->bytes);
     if (status != HAL_OK)
@@ -296,7 +294,7 @@ enum hal_status cpu_buffer_import(struct hal_driver_device *self,
                                   struct hal_buffer **out)
 {
     const char *label = desc->label ? desc->label : "";
-    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "buffer '%s'", label));
+    HAL_TRY(hal_add_context(hal_engine_check(&to_cpu_device(self)->engine), "buffer '%s'", label));
     if ((uintptr_t)pointer % IMPORT_ALIGNMENT)
         return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
                         label, pointer, IMPORT_ALIGNMENT);

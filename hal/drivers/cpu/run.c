@@ -419,7 +419,7 @@ static bool leaves_it_to_others(struct cpu_pool *pool)
 static bool look_once(const struct cpu_pool *pool, uint32_t epoch)
 {
     for (int i = 0; i < 32; i++) {
-        cpu_relax();
+        hal_relax();
         if (atomic_load(&pool->epoch) != epoch)
             return true;
     }

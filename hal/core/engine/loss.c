@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Failures on demand, for tests: "fail=memory:3" and "fail=lost:2" in the device's URI; and what a
  * lost device is. */
-#include "hal/base/mem.h"
-#include "hal/drivers/cpu/cpu.h"
+#include "hal/base/message.h"
+#include "hal/core/engine/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A number, or two with a dash between them; up to the end or a comma. */
 static enum hal_status read_range(const char *text, const char *whole,
-                                  struct cpu_failures *out_range, const char **out_end)
+                                  struct hal_failures *out_range, const char **out_end)
 {
     uint32_t numbers[2] = {0, 0};
     const char *at = text;
@@ -32,7 +34,7 @@ static enum hal_status read_range(const char *text, const char *whole,
     return HAL_OK;
 }
 
-enum hal_status cpu_injection_read(const char *value, struct cpu_injection *out_injection)
+enum hal_status hal_injection_read(const char *value, struct hal_injection *out_injection)
 {
     static const char memory[] = "memory:", lost[] = "lost:";
     const char *at = value;
@@ -48,7 +50,7 @@ enum hal_status cpu_injection_read(const char *value, struct cpu_injection *out_
     return HAL_OK;
 }
 
-static bool is_due(struct cpu_failures *failures)
+static bool is_due(struct hal_failures *failures)
 {
     if (!failures->first)
         return false;
@@ -57,37 +59,47 @@ static bool is_due(struct cpu_failures *failures)
     return number >= failures->first && number <= failures->last;
 }
 
-enum hal_status cpu_injection_buffer(struct cpu_injection *injection)
-{
-    if (!is_due(&injection->buffers))
-        return HAL_OK;
-    return hal_fail(HAL_NO_MEMORY, "there is no memory for it, as the device was told");
-}
-
-bool cpu_injection_submission(struct cpu_injection *injection)
+bool hal_injection_submission(struct hal_injection *injection)
 {
     return is_due(&injection->submissions);
 }
 
-/* ---- Lost devices ------------------------------------------------------------------------- */
-
-enum hal_status cpu_device_check(const struct cpu_device *device)
+enum hal_status hal_engine_check_buffer(struct hal_engine *engine)
 {
-    if (!atomic_load_explicit(&device->lost, memory_order_acquire))
+    HAL_TRY(hal_engine_check(engine));
+    if (!is_due(&engine->injection.buffers))
         return HAL_OK;
-    return hal_fail(HAL_DEVICE_LOST, "%s", device->lost_message);
+    return hal_fail(HAL_NO_MEMORY, "there is no memory for it, as the device was told");
 }
 
-void cpu_device_lose(struct cpu_device *device, const char *message, struct cpu_wakes *wakes)
+/* ---- Lost devices ------------------------------------------------------------------------- */
+
+enum hal_status hal_engine_check(const struct hal_engine *engine)
 {
-    pthread_mutex_lock(&cpu_timeline_lock);
-    const bool is_new = !atomic_load_explicit(&device->lost, memory_order_relaxed);
+    return hal_engine_is_lost(engine) ? hal_fail(HAL_DEVICE_LOST, "%s", engine->why_lost) : HAL_OK;
+}
+
+void hal_engine_lose(struct hal_engine *engine, const char *message)
+{
+    struct hal_changes changes = {0};
+    pthread_mutex_lock(&hal_engine_lock);
+    const bool is_new = !hal_engine_is_lost(engine);
     if (is_new) {
-        snprintf(device->lost_message, sizeof device->lost_message, "%s", message);
-        atomic_store_explicit(&device->lost, true, memory_order_release);
-        cpu_flight_lost_locked(device, wakes);
+        snprintf(engine->why_lost, sizeof engine->why_lost, "%s", message);
+        atomic_store_explicit(&engine->is_lost, true, memory_order_release);
+        hal_work_lose_all_locked(engine, &changes);
     }
-    pthread_mutex_unlock(&cpu_timeline_lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     if (is_new)
-        hal_meetings_lose(device, HAL_DEVICE_LOST, device->lost_message);
+        hal_meetings_lose(engine, HAL_DEVICE_LOST, engine->why_lost);
+    hal_engine_go_on(&changes);
+}
+
+enum hal_status hal_engine_judge(struct hal_engine *engine, enum hal_status status)
+{
+    if (status != HAL_DEVICE_LOST)
+        return status;
+    const struct hal_kept_message kept = hal_keep_message();
+    hal_engine_lose(engine, kept.text); /* what ends by that may leave other messages */
+    return hal_restore_message(&kept, status);
 }
