@@ -2,6 +2,8 @@
 /* Operations straight on a queue: a command buffer with one command, made and handed in here. */
 #include "hal/core/core.h"
 
+#include <stdio.h>
+
 /* Messages name the operation: the application knows of no command buffer. */
 static enum hal_status begin(struct hal_device *device, const struct hal_submit_desc *desc,
                              const char *operation, struct hal_command_buffer **out_commands)
@@ -11,6 +13,17 @@ static enum hal_status begin(struct hal_device *device, const struct hal_submit_
     HAL_TRY(hal_command_buffer_create(device, &once, out_commands));
     (*out_commands)->operation = operation;
     return HAL_OK;
+}
+
+/* A lost device refuses the command buffer already: no driver sees what would have been signalled.
+ */
+static enum hal_status fail_signals(const struct hal_submit_desc *desc)
+{
+    char message[HAL_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", hal_message());
+    for (size_t i = 0; i < desc->signal_count; i++)
+        hal_semaphore_fail(desc->signals[i].semaphore, HAL_DEVICE_LOST, message);
+    return hal_fail(HAL_DEVICE_LOST, "%s", message);
 }
 
 /* Takes the command buffer over; `status` is that of its recording. */
@@ -24,6 +37,8 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     full.command_count = 1;
     if (status == HAL_OK)
         status = hal_command_buffer_end(commands);
+    if (status == HAL_DEVICE_LOST)
+        status = fail_signals(&full);
     if (status == HAL_OK)
         status = hal_queue_hand_in(device, &full, &what, NULL);
     hal_command_buffer_release(commands);

@@ -178,6 +178,8 @@ static void later_calls(struct suite *suite, uint64_t unused)
         suite_buffer_of(suite, device, &(struct hal_buffer_desc){.label = "before", .bytes = 64});
     struct hal_semaphore *first = suite_semaphore_of(suite, device, "first", 0);
     struct hal_semaphore *later = suite_semaphore_of(suite, device, "later", 0);
+    struct hal_semaphore *filled = suite_semaphore_of(suite, device, "filled", 0);
+    const struct hal_semaphore_value signal = {filled, 1};
     struct hal_command_buffer *open = suite_commands_of(suite, device, "open", HAL_REUSABLE);
     const struct hal_executable_desc desc = {
         .label = "kernels",
@@ -202,6 +204,12 @@ static void later_calls(struct suite *suite, uint64_t unused)
     check_fails(suite, chain(device, 0, NULL, 0, later, 1), HAL_DEVICE_LOST,
                 "was lost at submission 0");
     is_lost(suite, later);
+    check_fails(suite,
+                hal_queue_fill(device,
+                               &(struct hal_submit_desc){.signals = &signal, .signal_count = 1},
+                               before, 0, 64, 0, 1),
+                HAL_DEVICE_LOST, "was lost at submission 0");
+    is_lost(suite, filled);
     check_buffer(suite, before, 0, bytes, sizeof bytes);
 }
 
