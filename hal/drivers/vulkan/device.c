@@ -116,7 +116,6 @@ static void free_device(struct vulkan_device *device)
     pthread_mutex_destroy(&device->clock_lock);
     free(device->hardware);
     free(device->queues);
-    free(device->given_up);
     free(device);
 }
 
@@ -124,18 +123,18 @@ static void free_device(struct vulkan_device *device)
 static void keep(struct vulkan_device *device)
 {
     static struct vulkan_device *kept;
-    pthread_mutex_lock(&vulkan_lock);
+    pthread_mutex_lock(&hal_engine_lock);
     device->next_kept = kept;
     kept = device;
-    pthread_mutex_unlock(&vulkan_lock);
+    pthread_mutex_unlock(&hal_engine_lock);
 }
 
 static void device_destroy(struct hal_driver_device *self)
 {
     struct vulkan_device *device = to_vulkan_device(self);
-    vulkan_host_destroy(device->host);
+    hal_engine_finish(&device->engine);
     vulkan_queues_stop(device);
-    if (device->given_up)
+    if (device->is_given_up)
         keep(device);
     else
         free_device(device);
@@ -188,6 +187,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     struct vulkan_device *device = to_vulkan_device(self);
     struct vulkan_program *program;
     char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_engine_check(&device->engine));
     vulkan_listen();
     HAL_TRY(vulkan_program_create(device, commands, VULKAN_PLAIN, &program));
     const enum hal_status status = vulkan_heard(HAL_OK);
@@ -210,7 +210,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
     case HAL_OBJECT_COMMAND_BUFFER:
         vulkan_program_destroy(device, ((struct hal_command_buffer *)object)->driver_data);
         break;
-    case HAL_OBJECT_SEMAPHORE: vulkan_semaphore_destroy((struct vulkan_semaphore *)object); break;
+    case HAL_OBJECT_SEMAPHORE: hal_engine_semaphore_destroy((struct hal_semaphore *)object); break;
     case HAL_OBJECT_EVENT:
     case HAL_OBJECT_SET_LAYOUT:
     case HAL_OBJECT_PIPELINE_LAYOUT:
@@ -222,7 +222,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
 static const struct hal_driver_ops ops = {
     .device_destroy = device_destroy,
     .device_query = device_query,
-    .device_wait_idle = vulkan_wait_idle,
+    .device_wait_idle = hal_engine_wait_idle,
     .buffer_create = vulkan_buffer_create,
     .buffer_import = vulkan_buffer_import,
     .buffer_map = vulkan_buffer_map,
@@ -236,14 +236,14 @@ static const struct hal_driver_ops ops = {
     .cache_measure = vulkan_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
     .shares_semaphores = true,
-    .semaphore_create = vulkan_semaphore_create,
-    .semaphore_query = vulkan_semaphore_query,
-    .semaphore_signal = vulkan_semaphore_signal,
-    .semaphore_fail = vulkan_semaphore_fail,
-    .semaphores_wait = vulkan_semaphores_wait,
-    .queue_submit = vulkan_queue_submit,
+    .semaphore_create = hal_engine_semaphore_create,
+    .semaphore_query = hal_engine_semaphore_query,
+    .semaphore_signal = hal_engine_semaphore_signal,
+    .semaphore_fail = hal_engine_semaphore_fail,
+    .semaphores_wait = hal_engine_semaphores_wait,
+    .queue_submit = hal_engine_submit,
     .object_destroy = object_destroy,
-    .waits_interrupt = vulkan_waits_interrupt,
+    .waits_interrupt = hal_engine_interrupt,
 };
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
@@ -252,6 +252,7 @@ struct wishes {
     uint32_t queues;
     bool pools; /* no pushed descriptors */
     int64_t watchdog_ns;
+    struct hal_injection injection;
 };
 
 enum { LONGEST_WATCHDOG_S = 86400 };
@@ -305,6 +306,8 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
             HAL_TRY(read_descriptors(&parameters[i], &out_wishes->pools));
         else if (strcmp(parameters[i].name, "watchdog") == 0)
             HAL_TRY(read_watchdog(&parameters[i], &out_wishes->watchdog_ns));
+        else if (strcmp(parameters[i].name, "fail") == 0)
+            HAL_TRY(hal_injection_read(parameters[i].value, &out_wishes->injection));
         else
             return hal_fail(HAL_INVALID,
                             "unknown parameter '%s' (known: queues, descriptors, watchdog, "
@@ -489,12 +492,9 @@ static enum hal_status start(struct vulkan_device *device, const struct wishes *
     vulkan_clock_start(device);
     HAL_TRY(record_between(device));
     HAL_TRY(vulkan_guard_create(device));
-    HAL_TRY(vulkan_host_create(device, &device->host));
     const enum hal_status status = vulkan_queues_start(device);
-    if (status != HAL_OK) {
+    if (status != HAL_OK)
         vulkan_queues_stop(device);
-        vulkan_host_destroy(device->host);
-    }
     return status;
 }
 
@@ -540,7 +540,8 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         free(device);
         return status;
     }
-    device->base.ops = &ops;
+    hal_engine_init(&device->engine, &ops, &vulkan_engine_ops);
+    device->engine.injection = wishes.injection;
     device->watchdog_ns = wishes.watchdog_ns;
     pthread_mutex_init(&device->spare_lock, NULL);
     pthread_mutex_init(&device->clock_lock, NULL);
@@ -548,11 +549,12 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     if (status == HAL_OK)
         status = start(device, &wishes);
     if (status != HAL_OK) {
+        hal_engine_finish(&device->engine);
         free_device(device);
         return status;
     }
     describe(device, index, &wishes, out_info);
-    *out_device = &device->base;
+    *out_device = &device->engine.base;
     return HAL_OK;
 }
 

@@ -322,6 +322,8 @@ enum hal_status vulkan_executable_create(struct hal_driver_device *self,
     const struct hal_variant_builder builder = {"Vulkan", formats, 1, create_of};
     struct making making = {to_vulkan_device(self), out};
     size_t variant = SIZE_MAX;
+    HAL_TRY(hal_add_context(hal_engine_check(&to_vulkan_device(self)->engine), "executable '%s'",
+                            desc->label ? desc->label : ""));
     const enum hal_status status = hal_variants_build(&builder, &making, desc, &variant);
     return variant == SIZE_MAX
                ? hal_add_context(status, "executable '%s'", desc->label ? desc->label : "")

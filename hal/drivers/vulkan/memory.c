@@ -131,8 +131,10 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
     const char *label = desc->label ? desc->label : "";
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
-    const enum hal_status status = create_bound(device, desc->bytes, wanted, asked & ~wanted,
-                                                &buffer->buffer, &buffer->memory);
+    enum hal_status status = hal_engine_check_buffer(&device->engine);
+    if (status == HAL_OK)
+        status = create_bound(device, desc->bytes, wanted, asked & ~wanted, &buffer->buffer,
+                              &buffer->memory);
     if (status != HAL_OK) {
         free(buffer);
         return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);
@@ -190,6 +192,7 @@ enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
     struct vulkan_device *device = to_vulkan_device(self);
     const char *label = desc->label ? desc->label : "";
     const uint64_t alignment = alignment_of_places(device);
+    HAL_TRY(hal_add_context(hal_engine_check(&device->engine), "buffer '%s'", label));
     if (!device->import_alignment)
         return hal_fail(HAL_UNSUPPORTED,
                         "buffer '%s': '%s' takes no memory of the host (it has no "

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues: submissions that are with the device. They get there as soon as all that they wait for is
- * reached or with the device already; a thread per queue learns that they have ended. */
+/* Queues: submissions that are with the device. A thread per queue learns that they have ended. */
 #include "hal/base/mem.h"
 #include "hal/drivers/vulkan/submission.h"
 
@@ -19,10 +18,23 @@ struct handing {
     uint32_t wait_count;
 };
 
+/* By queue: the number that the submission waits for on the device; 0: none. */
+static void find_waits(const struct vulkan_submission *submission, uint64_t *out_numbers)
+{
+    pthread_mutex_lock(&hal_engine_lock);
+    for (size_t i = 0; i < submission->work.wait_count; i++) {
+        struct hal_work *work = hal_wait_promiser_locked(&submission->work.waits[i]);
+        if (work && out_numbers[work->queue] < to_vulkan_submission(work)->number)
+            out_numbers[work->queue] = to_vulkan_submission(work)->number;
+    }
+    pthread_mutex_unlock(&hal_engine_lock);
+}
+
 static bool list_all(const struct vulkan_submission *submission, struct handing *out_handing)
 {
-    const struct vulkan_device *device = submission->device;
-    const size_t queues = device->queue_count, commands = 2 * submission->command_count + 2;
+    const struct vulkan_device *device = vulkan_device_of(submission);
+    const size_t queues = device->queue_count, commands = 2 * submission->work.command_count + 2;
+    uint64_t numbers[HAL_MAX_QUEUES] = {0};
     uint8_t *room = hal_alloc(
         1, commands * sizeof(VkCommandBuffer) +
                queues * (sizeof(VkSemaphore) + sizeof(uint64_t) + sizeof(VkPipelineStageFlags)));
@@ -33,8 +45,8 @@ static bool list_all(const struct vulkan_submission *submission, struct handing 
     handing.wait_values = (uint64_t *)(void *)(handing.waits + queues);
     handing.stages = (VkPipelineStageFlags *)(void *)(handing.wait_values + queues);
     handing.commands[handing.command_count++] = submission->slot->before;
-    for (size_t i = 0; i < submission->command_count; i++) {
-        const struct vulkan_program *program = submission->programs[i];
+    for (size_t i = 0; i < submission->work.command_count; i++) {
+        const struct vulkan_program *program = vulkan_programs_of(submission)[i];
         if (program->is_empty)
             continue;
         if (handing.command_count > 1)
@@ -42,11 +54,12 @@ static bool list_all(const struct vulkan_submission *submission, struct handing 
         handing.commands[handing.command_count++] = program->recorder->commands;
     }
     handing.commands[handing.command_count++] = submission->slot->after;
+    find_waits(submission, numbers);
     for (size_t i = 0; i < queues; i++) {
-        if (!submission->after[i])
+        if (!numbers[i])
             continue;
         handing.waits[handing.wait_count] = device->queues[i].timeline;
-        handing.wait_values[handing.wait_count] = submission->after[i];
+        handing.wait_values[handing.wait_count] = numbers[i];
         handing.stages[handing.wait_count++] = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     }
     *out_handing = handing;
@@ -82,91 +95,50 @@ static VkResult hand_over(struct vulkan_submission *submission, const struct han
     return result;
 }
 
-static void enter_queue_locked(struct vulkan_submission *submission, struct hal_line *ready)
-{
-    struct vulkan_queue *queue = submission->queue;
-    hal_line_join(&queue->submissions, &submission->on_queue);
-    for (size_t i = 0; i < submission->signal_count && !submission->is_guarded; i++)
-        vulkan_promise_link_locked(&submission->signals[i], ready);
-    pthread_cond_signal(&queue->handed_in);
-}
-
-static enum hal_status check_works(struct vulkan_device *device)
-{
-    char why[512] = "";
-    pthread_mutex_lock(&vulkan_lock);
-    if (device->given_up)
-        snprintf(why, sizeof why, "%s", device->given_up);
-    pthread_mutex_unlock(&vulkan_lock);
-    return why[0] ? hal_fail(HAL_DEVICE_LOST, "'%s' was given up: %s",
-                             device->properties.deviceName, why)
-                  : HAL_OK;
-}
-
 /* "submission 7 (command buffer 'decode')"; returns `out`. */
 static const char *name_of(const struct vulkan_submission *submission, char out[160])
 {
     char commands[HAL_OBJECT_NAME_BYTES];
-    if (submission->command_count)
-        snprintf(out, 160, "submission %" PRIu64 " (%s%s)", submission->id,
-                 hal_object_name(&submission->commands[0]->object, commands),
-                 submission->command_count > 1 ? " and others" : "");
-    else
-        snprintf(out, 160, "submission %" PRIu64, submission->id);
+    const struct hal_work *work = &submission->work;
+    snprintf(out, 160, "submission %" PRIu64 " (%s%s)", work->id,
+             hal_object_name(&work->commands[0]->object, commands),
+             work->command_count > 1 ? " and others" : "");
     return out;
 }
 
-enum hal_status vulkan_queue_commit(struct vulkan_submission *submission, struct hal_line *ready)
+enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
+                                    struct hal_changes *changes)
 {
-    struct vulkan_hardware_queue *hardware = submission->queue->hardware;
+    struct vulkan_queue *queue = submission->queue;
     struct handing handing;
-    HAL_TRY(check_works(submission->device));
-    HAL_TRY(vulkan_slot_take(submission->device, &submission->slot));
+    HAL_TRY(vulkan_slot_take(queue->device, &submission->slot));
     if (!list_all(submission, &handing))
         return hal_fail(HAL_NO_MEMORY, "no memory to submit");
     char name[160];
     vulkan_listen();
-    pthread_mutex_lock(&hardware->lock);
+    pthread_mutex_lock(&queue->hardware->lock);
     const VkResult result = hand_over(submission, &handing);
     if (result == VK_SUCCESS) {
-        pthread_mutex_lock(&vulkan_lock);
-        enter_queue_locked(submission, ready);
-        pthread_mutex_unlock(&vulkan_lock);
+        pthread_mutex_lock(&hal_engine_lock);
+        hal_line_join(&queue->submissions, &submission->work.link);
+        hal_work_commit_locked(&submission->work, !submission->is_guarded, changes);
+        pthread_cond_signal(&queue->handed_in);
+        pthread_mutex_unlock(&hal_engine_lock);
     }
-    pthread_mutex_unlock(&hardware->lock);
+    pthread_mutex_unlock(&queue->hardware->lock);
     free(handing.commands);
     return result == VK_SUCCESS ? HAL_OK : vulkan_fail(result, "%s", name_of(submission, name));
 }
 
 /* ---- Ended ---------------------------------------------------------------------------------- */
 
-/* What it waited for on the device has retired, so that nobody sees its values before theirs; and
- * has done well, or this one has not. */
-static void settle_waits(struct vulkan_submission *submission)
-{
-    struct vulkan_device *device = submission->device;
-    pthread_mutex_lock(&vulkan_lock);
-    for (size_t i = 0; i < device->queue_count; i++) {
-        while (device->queues[i].retired_number < submission->after[i])
-            pthread_cond_wait(&vulkan_changed, &vulkan_lock);
-    }
-    for (size_t i = 0; i < submission->wait_count; i++) {
-        const struct vulkan_semaphore *semaphore = submission->waits[i].semaphore;
-        if (hal_timeline_value(&semaphore->base) == UINT64_MAX &&
-            semaphore->base.reached < submission->waits[i].value)
-            vulkan_submission_fail(submission, semaphore->base.failure,
-                                   semaphore->base.message ? semaphore->base.message : "");
-    }
-    pthread_mutex_unlock(&vulkan_lock);
-}
-
 static void check_guards(struct vulkan_submission *submission)
 {
-    for (size_t i = 0; i < submission->command_count; i++) {
+    for (size_t i = 0; i < submission->work.command_count; i++) {
         const enum hal_status status =
-            vulkan_program_check(submission->device, submission->programs[i]);
+            vulkan_program_check(submission->queue->device, vulkan_programs_of(submission)[i]);
         if (status != HAL_OK)
-            vulkan_submission_fail(submission, status, hal_message());
+            hal_work_fail(&submission->work, status, hal_message());
     }
 }
 
@@ -177,65 +149,65 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
 
 static void take_times(struct vulkan_submission *submission)
 {
+    struct hal_work *work = &submission->work;
     int64_t begin_ns, end_ns;
-    vulkan_slot_times(submission->device, submission->slot, &begin_ns, &end_ns);
+    vulkan_slot_times(submission->queue->device, submission->slot, &begin_ns, &end_ns);
     const int64_t now_ns = hal_clock_ns();
-    submission->end_ns = clamp(end_ns ? end_ns : now_ns, submission->ready_ns, now_ns);
-    submission->begin_ns = clamp(begin_ns, submission->ready_ns, submission->end_ns);
+    work->end_ns = clamp(end_ns ? end_ns : now_ns, submission->start_ns, now_ns);
+    work->begin_ns = clamp(begin_ns, submission->start_ns, work->end_ns);
+    work->busy_ns = work->end_ns - work->begin_ns;
 }
 
 static void take_dispatch_times(struct vulkan_submission *submission)
 {
+    struct hal_work *work = &submission->work;
+    struct vulkan_program **programs = vulkan_programs_of(submission);
     size_t most = 0;
-    for (size_t i = 0; i < submission->command_count; i++)
-        most += submission->programs[i]->timed_count;
-    if (!most || !(submission->times = hal_alloc(most, sizeof *submission->times)))
+    for (size_t i = 0; i < work->command_count; i++)
+        most += programs[i]->timed_count;
+    if (!most || !(work->times = hal_alloc(most, sizeof *work->times)))
         return;
-    for (size_t i = 0; i < submission->command_count; i++)
-        submission->time_count +=
-            vulkan_times_read(submission->device, submission->programs[i], (uint32_t)i,
-                              submission->times + submission->time_count);
-    for (size_t i = 0; i < submission->time_count; i++) {
-        struct hal_dispatch_time *time = &submission->times[i];
-        time->begin_ns = clamp(time->begin_ns, submission->begin_ns, submission->end_ns);
-        time->end_ns = clamp(time->end_ns, time->begin_ns, submission->end_ns);
+    for (size_t i = 0; i < work->command_count; i++)
+        work->time_count += vulkan_times_read(submission->queue->device, programs[i], (uint32_t)i,
+                                              work->times + work->time_count);
+    for (size_t i = 0; i < work->time_count; i++) {
+        struct hal_dispatch_time *time = &work->times[i];
+        time->begin_ns = clamp(time->begin_ns, work->begin_ns, work->end_ns);
+        time->end_ns = clamp(time->end_ns, time->begin_ns, work->end_ns);
     }
+    work->is_isolated = work->time_count > 0;
 }
 
 static void fail_to_end(struct vulkan_submission *submission, VkResult result)
 {
     char name[160];
-    const enum hal_status status = vulkan_fail(result, "%s of '%s'", name_of(submission, name),
-                                               submission->device->properties.deviceName);
-    vulkan_submission_fail(submission, status, hal_message());
-    submission->begin_ns = submission->end_ns = hal_clock_ns();
+    const enum hal_status status = hal_engine_judge(
+        submission->work.engine, vulkan_fail(result, "%s of '%s'", name_of(submission, name),
+                                             submission->queue->device->properties.deviceName));
+    hal_work_fail(&submission->work, status, hal_message());
 }
 
 /* The device goes on with it, for ever perhaps: what it holds is kept. */
 static void give_up(struct vulkan_submission *submission)
 {
-    struct vulkan_device *device = submission->device;
-    char name[160];
-    const enum hal_status status =
-        device->given_up
-            ? hal_fail(HAL_DEVICE_LOST, "%s cannot end: %s", name_of(submission, name),
-                       device->given_up)
-            : hal_fail(HAL_DEVICE_LOST,
-                       "%s has not ended after %" PRId64 " ms (the parameter watchdog of the "
-                       "device)",
-                       name_of(submission, name), device->watchdog_ns / 1000000);
-    vulkan_submission_fail(submission, status, hal_message());
-    submission->is_abandoned = true;
-    submission->begin_ns = submission->end_ns = hal_clock_ns();
-    pthread_mutex_lock(&vulkan_lock);
-    if (!device->given_up)
-        device->given_up = hal_copy_string(hal_message());
-    pthread_mutex_unlock(&vulkan_lock);
+    struct vulkan_device *device = submission->queue->device;
+    char name[160], why[512];
+    snprintf(why, sizeof why,
+             "'%s' was given up: %s has not ended after %" PRId64 " ms (the parameter watchdog of "
+             "the device)",
+             device->properties.deviceName, name_of(submission, name),
+             device->watchdog_ns / 1000000);
+    submission->work.is_abandoned = true;
+    pthread_mutex_lock(&hal_engine_lock);
+    device->is_given_up = true;
+    submission->next_abandoned = device->abandoned;
+    device->abandoned = submission;
+    pthread_mutex_unlock(&hal_engine_lock);
+    hal_engine_lose(&device->engine, why);
 }
 
 static void end(struct vulkan_submission *submission, VkResult result)
 {
-    struct hal_line ready = {0};
     if (result == VK_SUCCESS) {
         take_times(submission);
         take_dispatch_times(submission);
@@ -245,36 +217,21 @@ static void end(struct vulkan_submission *submission, VkResult result)
     } else {
         fail_to_end(submission, result);
     }
-    settle_waits(submission);
-    vulkan_submission_retire(submission, &ready);
-    vulkan_go_on(&ready);
+    hal_work_end(&submission->work);
 }
 
 static struct vulkan_submission *next_of(struct vulkan_queue *queue)
 {
-    pthread_mutex_lock(&vulkan_lock);
+    pthread_mutex_lock(&hal_engine_lock);
     while (!queue->submissions.first && !queue->device->is_stopping)
-        pthread_cond_wait(&queue->handed_in, &vulkan_lock);
-    struct vulkan_submission *submission =
-        hal_line_take(&queue->submissions, offsetof(struct vulkan_submission, on_queue));
-    pthread_mutex_unlock(&vulkan_lock);
-    return submission;
+        pthread_cond_wait(&queue->handed_in, &hal_engine_lock);
+    struct hal_work *work = hal_line_take(&queue->submissions, offsetof(struct hal_work, link));
+    pthread_mutex_unlock(&hal_engine_lock);
+    return work ? to_vulkan_submission(work) : NULL;
 }
 
-/* It waits for another queue of the device: the time is that one's. */
-static bool waits_for_others(struct vulkan_submission *submission)
-{
-    struct vulkan_device *device = submission->device;
-    bool waits = false;
-    pthread_mutex_lock(&vulkan_lock);
-    for (size_t i = 0; i < device->queue_count; i++)
-        waits |= &device->queues[i] != submission->queue &&
-                 device->queues[i].retired_number < submission->after[i];
-    pthread_mutex_unlock(&vulkan_lock);
-    return waits;
-}
-
-/* VK_TIMEOUT: longer than the watchdog allows, counted from when it was the queue's first. */
+/* VK_TIMEOUT: longer than the watchdog allows, counted from when it was the queue's first and
+ * waited for nobody. */
 static VkResult wait_for(struct vulkan_submission *submission)
 {
     const struct vulkan_queue *queue = submission->queue;
@@ -294,7 +251,7 @@ static VkResult wait_for(struct vulkan_submission *submission)
         if (result != VK_TIMEOUT)
             return result;
         const int64_t now_ns = hal_clock_ns();
-        if (!limit_ns || waits_for_others(submission))
+        if (!limit_ns || hal_work_is_waiting(&submission->work))
             begin_ns = now_ns;
         else if (now_ns - begin_ns >= limit_ns)
             return VK_TIMEOUT;
@@ -351,16 +308,16 @@ enum hal_status vulkan_queues_start(struct vulkan_device *device)
 
 void vulkan_queues_stop(struct vulkan_device *device)
 {
-    pthread_mutex_lock(&vulkan_lock);
+    pthread_mutex_lock(&hal_engine_lock);
     device->is_stopping = true;
     for (uint32_t i = 0; i < device->queue_count; i++)
         pthread_cond_broadcast(&device->queues[i].handed_in);
-    pthread_mutex_unlock(&vulkan_lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     for (uint32_t i = 0; i < device->queue_count; i++) {
         struct vulkan_queue *queue = &device->queues[i];
         if (queue->has_thread)
             pthread_join(queue->thread, NULL);
-        if (queue->timeline && !device->given_up)
+        if (queue->timeline && !device->is_given_up)
             vk.DestroySemaphore(device->device, queue->timeline, NULL);
         pthread_cond_destroy(&queue->handed_in);
     }

@@ -12,7 +12,7 @@
 
 #include "hal/base/line.h"
 #include "hal/compiler/spirv/spirv.h"
-#include "hal/driver.h"
+#include "hal/core/engine/engine.h"
 
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan.h>
@@ -274,7 +274,7 @@ struct vulkan_program {
     uint32_t timed_count;
     bool is_empty;
     bool is_exclusive; /* guards and events serve one run at a time */
-    bool is_busy;      /* vulkan_lock */
+    bool is_busy;      /* the engine's lock */
 };
 
 /* What a program is made for beyond its commands. */
@@ -302,64 +302,6 @@ size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_progr
 
 enum hal_status vulkan_guard_create(struct vulkan_device *device) HAL_CHECKED;
 
-/* ---- Semaphores (semaphore.c) --------------------------------------------------------------- */
-
-extern pthread_mutex_t vulkan_lock;
-extern pthread_cond_t vulkan_changed; /* a value, a failure, a submission that left */
-
-struct vulkan_submission;
-
-struct vulkan_wait {
-    struct vulkan_submission *submission;
-    struct vulkan_semaphore *semaphore; /* retained */
-    uint64_t value;
-    bool is_linked;
-    struct vulkan_wait *next, *previous;
-};
-
-/* The submission is with the device and will signal the value. */
-struct vulkan_promise {
-    struct vulkan_submission *submission;
-    struct vulkan_semaphore *semaphore; /* retained */
-    uint64_t value;
-    bool is_linked;
-    struct vulkan_promise *next, *previous;
-};
-
-struct vulkan_semaphore {
-    struct hal_semaphore base;
-    struct vulkan_wait *waits;
-    struct vulkan_promise *promises;
-};
-
-static inline struct vulkan_semaphore *to_vulkan_semaphore(const struct hal_semaphore *semaphore)
-{
-    return (struct vulkan_semaphore *)(uintptr_t)semaphore;
-}
-
-/* `ready`: submissions that became ready under the lock; started without it. */
-void vulkan_wait_link_locked(struct vulkan_wait *wait);
-void vulkan_wait_unlink_locked(struct vulkan_wait *wait);
-void vulkan_promise_link_locked(struct vulkan_promise *promise, struct hal_line *ready);
-void vulkan_promise_unlink_locked(struct vulkan_promise *promise);
-void vulkan_semaphore_raise_locked(struct vulkan_semaphore *semaphore, uint64_t value,
-                                   struct hal_line *ready);
-void vulkan_semaphore_fail_locked(struct vulkan_semaphore *semaphore, enum hal_status status,
-                                  const char *message, struct hal_line *ready);
-
-enum hal_status vulkan_semaphore_create(struct hal_driver_device *self, const char *label,
-                                        uint64_t initial_value, struct hal_semaphore **out);
-void vulkan_semaphore_destroy(struct vulkan_semaphore *semaphore);
-enum hal_status vulkan_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
-                                       uint64_t *out_value);
-enum hal_status vulkan_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
-                                        uint64_t value);
-void vulkan_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
-                           enum hal_status status, const char *message);
-enum hal_status vulkan_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
-                                       const struct hal_semaphore_value *values, size_t count,
-                                       int64_t timeout_ns);
-
 /* ---- Queues (queue.c) ----------------------------------------------------------------------- */
 
 /* What a submission is surrounded by: time before it, time and a barrier to the host after it. */
@@ -383,8 +325,7 @@ struct vulkan_queue {
     struct vulkan_hardware_queue *hardware; /* may serve several queues */
     VkSemaphore timeline;
     uint64_t last_number;        /* hardware's lock */
-    uint64_t retired_number;     /* vulkan_lock */
-    struct hal_line submissions; /* with the device; vulkan_lock */
+    struct hal_line submissions; /* with the device; the engine's lock */
     pthread_cond_t handed_in;
     pthread_t thread;
     bool has_thread;
@@ -394,18 +335,7 @@ struct vulkan_queue {
 enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
 void vulkan_queues_stop(struct vulkan_device *device);
 
-/* Called by semaphores (submission.c). */
-void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct hal_line *ready);
-bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
-                                       const struct vulkan_submission *promiser,
-                                       struct hal_line *ready);
-void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct hal_line *ready);
-void vulkan_go_on(struct hal_line *ready);
-
-enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
-                                    const struct hal_submission *source);
-enum hal_status vulkan_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
-void vulkan_waits_interrupt(struct hal_driver_device *self, bool on);
+extern const struct hal_engine_ops vulkan_engine_ops; /* submission.c */
 
 /* ---- Slots and the clock (slot.c) ----------------------------------------------------------- */
 
@@ -424,20 +354,8 @@ void vulkan_clock_start(struct vulkan_device *device);
 
 /* ---- Host calls (host.c) -------------------------------------------------------------------- */
 
-struct vulkan_host_call {
-    struct hal_link coming;
-    struct hal_host_call host;
-    struct vulkan_buffer *buffer;
-    uint64_t offset, bytes;
-    int64_t begin_ns, end_ns;
-    void (*done)(struct vulkan_host_call *call, enum hal_status status);
-};
-
-struct vulkan_host;
-enum hal_status vulkan_host_create(struct vulkan_device *device,
-                                   struct vulkan_host **out_host) HAL_CHECKED;
-void vulkan_host_destroy(struct vulkan_host *host);
-void vulkan_host_start(struct vulkan_host *host, struct vulkan_host_call *call);
+/* For the engine. What the host cannot see is copied to where it can, and back. */
+enum hal_status vulkan_host_call(struct hal_work *work);
 
 /* ---- Device (device.c) ---------------------------------------------------------------------- */
 
@@ -449,7 +367,7 @@ struct vulkan_features {
 };
 
 struct vulkan_device {
-    struct hal_driver_device base;
+    struct hal_engine engine;
     VkPhysicalDevice physical;
     VkDevice device;
     VkPhysicalDeviceProperties properties;
@@ -470,7 +388,6 @@ struct vulkan_device {
     uint32_t queue_count;
     VkPipelineCache pipelines;
     struct vulkan_entry guard;
-    struct vulkan_host *host;
     struct vulkan_recorder *between; /* a full barrier */
 
     pthread_mutex_t spare_lock;
@@ -482,13 +399,11 @@ struct vulkan_device {
     uint64_t clock_ticks;
     int64_t clock_ns, clock_time_ns; /* at those ticks; when it was read */
 
-    /* vulkan_lock */
-    struct vulkan_submission *first_in_flight, *last_in_flight;
-    struct vulkan_submission *blocked;
+    /* The engine's lock. */
+    struct hal_line blocked; /* submissions that wait for a program that runs once at a time */
     struct vulkan_submission *abandoned; /* that the device never ended */
-    char *given_up;                      /* why; NULL: the device works */
-    uint64_t next_sequence;
-    bool is_interrupted, is_stopping;
+    bool is_given_up;                    /* there are such */
+    bool is_stopping;
 
     struct vulkan_device *next_kept;
 
