@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that runs out and devices that are lost, on devices that were told when: only where the
- * driver can be told. */
+/* Memory that runs out and devices that are lost, on devices that were told when. */
 #include "tests/conformance/suite.h"
 
 #include <stdio.h>
@@ -8,9 +7,7 @@
 static struct hal_device *troubled(struct suite *suite, const char *when)
 {
     char parameters[64];
-    if (strcmp(suite_info(suite)->driver, "cpu") != 0)
-        suite_skip(suite, "the driver takes no orders to fail");
-    snprintf(parameters, sizeof parameters, "threads=2&queues=2&fail=%s", when);
+    snprintf(parameters, sizeof parameters, "queues=2&fail=%s", when);
     return suite_open(suite, parameters);
 }
 
@@ -34,7 +31,7 @@ static void fill_and_check(struct suite *suite, struct hal_device *device,
 static void nth_buffer(struct suite *suite, uint64_t bytes, uint32_t n)
 {
     char when[32], label[32], size[32];
-    int64_t used = -1;
+    int64_t used = -1, still_used = -1;
     struct hal_buffer *buffers[6], *buffer;
     snprintf(when, sizeof when, "memory:%u", n);
     struct hal_device *device = troubled(suite, when);
@@ -42,13 +39,15 @@ static void nth_buffer(struct suite *suite, uint64_t bytes, uint32_t n)
         const struct hal_buffer_desc desc = {.label = label, .bytes = bytes + i};
         snprintf(label, sizeof label, "piece%u", i);
         snprintf(size, sizeof size, "%llu bytes", (unsigned long long)desc.bytes);
+        const bool tells = hal_device_query(device, "memory.used.bytes", &used) == HAL_OK;
         if (i + 1 == n)
             check_fails(suite, hal_buffer_create(device, &desc, &buffer), HAL_NO_MEMORY, label,
                         size);
+        if (tells)
+            check_ok(suite, hal_device_query(device, "memory.used.bytes", &still_used));
+        check_u64(suite, (uint64_t)still_used, (uint64_t)used);
         buffers[i] = suite_buffer_of(suite, device, &desc);
     }
-    check_ok(suite, hal_device_query(device, "memory.used.bytes", &used));
-    check_u64(suite, used, 6 * bytes + 15);
     for (uint8_t i = 0; i < 6; i++)
         fill_and_check(suite, device, buffers[i], (uint8_t)(17 + i));
 }
@@ -128,11 +127,46 @@ static void in_flight(struct suite *suite, uint64_t waiting)
     check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
 }
 
+/* The same of work on both queues that may be with the device already. Those that wait for the one
+ * at whose beginning the device is lost fail with it, and nothing is accepted after that. */
+static void work_in_flight(struct suite *suite, uint64_t count)
+{
+    char when[32];
+    snprintf(when, sizeof when, "lost:%llu", (unsigned long long)count / 2);
+    struct hal_device *device = troubled(suite, when);
+    struct hal_buffer *buffer =
+        suite_buffer_of(suite, device, &(struct hal_buffer_desc){.label = "filled", .bytes = 4096});
+    struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
+    struct hal_semaphore *chained = suite_semaphore_of(suite, device, "chain", 0);
+    struct hal_semaphore *later = suite_semaphore_of(suite, device, "later", 0);
+    for (uint64_t i = 1; i <= count; i++) {
+        const struct hal_semaphore_value wait = {i > 1 ? chained : gate, i > 1 ? i - 1 : 1};
+        const struct hal_semaphore_value signal = {chained, i};
+        const struct hal_submit_desc submit = {.queues = 1 + i % 2,
+                                               .waits = &wait,
+                                               .wait_count = 1,
+                                               .signals = &signal,
+                                               .signal_count = 1};
+        check_ok(suite, hal_queue_fill(device, &submit, buffer, 0, 4096, (uint32_t)i, 1));
+    }
+    check_ok(suite, hal_semaphore_signal(gate, 1));
+    check_fails(suite, hal_semaphore_wait(chained, count, SUITE_PATIENCE_NS), HAL_DEVICE_LOST,
+                "the device was lost");
+    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    check_fails(suite, chain(device, 0, NULL, 0, later, 1), HAL_DEVICE_LOST, "was lost at");
+    is_lost(suite, later);
+    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+}
+
 /* A rank's device is lost while it waits for the others: they fail with it, and hand in again. */
 static void of_a_rank(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     static const uint32_t zero = 0;
+    int64_t collectives = 0;
+    check_ok(suite, hal_device_query(suite_device(suite), "collectives", &collectives));
+    if (!collectives)
+        suite_skip(suite, "the device has no collectives");
     struct hal_device *lost = troubled(suite, "lost:2"), *own = suite_device(suite);
     struct hal_device *devices[3] = {own, lost, own};
     struct hal_channel *channels[3];
@@ -169,7 +203,6 @@ static void later_calls(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     static const uint8_t bytes[4] = {1, 2, 3, 4};
-    static const char source[] = "kernel void nothing() {}";
     struct hal_buffer *buffer;
     struct hal_semaphore *semaphore;
     struct hal_executable *executable;
@@ -181,13 +214,6 @@ static void later_calls(struct suite *suite, uint64_t unused)
     struct hal_semaphore *filled = suite_semaphore_of(suite, device, "filled", 0);
     const struct hal_semaphore_value signal = {filled, 1};
     struct hal_command_buffer *open = suite_commands_of(suite, device, "open", HAL_REUSABLE);
-    const struct hal_executable_desc desc = {
-        .label = "kernels",
-        .format = HAL_FORMAT_MSL,
-        .data = source,
-        .bytes = sizeof source - 1,
-        .entry_points = (const struct hal_entry_point[]){{"nothing", {1, 1, 1}, 0, 0}},
-        .entry_point_count = 1};
     check_ok(suite, hal_buffer_write(before, 0, bytes, sizeof bytes));
     check_ok(suite, chain(device, 0, NULL, 0, first, 1));
     is_lost(suite, first);
@@ -197,8 +223,8 @@ static void later_calls(struct suite *suite, uint64_t unused)
         HAL_DEVICE_LOST, "after", "was lost at submission 0");
     check_fails(suite, hal_semaphore_create(device, "after", 0, &semaphore), HAL_DEVICE_LOST,
                 "after", "was lost at submission 0");
-    check_fails(suite, hal_executable_create(device, &desc, &executable), HAL_DEVICE_LOST,
-                "kernels", "was lost at submission 0");
+    check_fails(suite, hal_executable_create(device, suite_kernels_desc(), &executable),
+                HAL_DEVICE_LOST, "kernels", "was lost at submission 0");
     check_ok(suite, hal_command_fill(open, before, 0, 64, 0, 1));
     check_fails(suite, hal_command_buffer_end(open), HAL_DEVICE_LOST, "was lost at submission 0");
     check_fails(suite, chain(device, 0, NULL, 0, later, 1), HAL_DEVICE_LOST,
@@ -252,7 +278,7 @@ static void the_other_device(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_device *device = troubled(suite, "lost:1");
-    struct hal_device *other = suite_open(suite, "threads=1");
+    struct hal_device *other = suite_open(suite, "");
     struct hal_semaphore *ours = suite_semaphore_of(suite, device, "ours", 0);
     struct hal_semaphore *theirs = suite_semaphore_of(suite, other, "theirs", 0);
     struct hal_buffer *buffer =
@@ -368,7 +394,7 @@ static void wrong_orders(struct suite *suite, uint64_t unused)
     (void)troubled(suite, "memory:1,lost:4294967295");
     for (size_t i = 0; i < SUITE_COUNT(wrong); i++) {
         char uri[64];
-        snprintf(uri, sizeof uri, "cpu?fail=%s", wrong[i]);
+        snprintf(uri, sizeof uri, "%s?fail=%s", suite_info(suite)->driver, wrong[i]);
         suite_note(suite, "%s", uri);
         check_fails(suite, hal_device_open(uri, &device), HAL_INVALID, "fail=");
     }
@@ -381,6 +407,8 @@ static const struct suite_case cases[] = {
     {"alone", in_flight, 0},
     {"in_flight", in_flight, 5},
     {"in_flight_many", in_flight, 500},
+    {"work_in_flight", work_in_flight, 6},
+    {"work_in_flight_many", work_in_flight, 300},
     {"later_calls", later_calls, 0},
     {"running", running, 20},
     {"the_other_device", the_other_device, 0},

@@ -126,15 +126,17 @@ static void check_memory(struct hal_buffer *coherent, struct hal_buffer *local, 
     assert_memory_equal(bytes, memset(wanted, 55, BYTES), BYTES);
 }
 
-static void check_refused(struct hal_device *device, struct hal_buffer *buffer)
+/* `later` was created before. */
+static void check_refused(struct hal_device *device, struct hal_buffer *buffer,
+                          struct hal_semaphore *later)
 {
-    struct hal_semaphore *later = fixture_semaphore(device, "later", 0);
-    assert_fails(submit_fill(device, buffer, 99, later), HAL_DEVICE_LOST, "submission ");
+    struct hal_semaphore *none;
+    assert_lost(hal_semaphore_create(device, "none", 0, &none));
+    assert_fails(hal_queue_barrier(device, NULL), HAL_DEVICE_LOST, "submission ");
     assert_lost(submit_fill(device, buffer, 99, later));
     assert_lost(hal_semaphore_wait(later, 1, patience_ns));
     assert_lost(hal_queue_barrier(device, NULL));
     assert_lost(hal_device_wait_idle(device, patience_ns));
-    hal_semaphore_release(later);
 }
 
 /* Memory that is managed on devices with their own. */
@@ -170,6 +172,7 @@ TEST(a_lost_device_stays_lost)
     struct hal_device *device = open_nth(1, "?queues=2");
     struct hal_buffer *buffer = fixture_buffer(device, "filled", BYTES);
     struct hal_semaphore *never = fixture_semaphore(device, "never", 0), *stuck[STUCK];
+    struct hal_semaphore *later = fixture_semaphore(device, "later", 0);
     struct hal_buffer *local = local_buffer(device);
     assert_ok(hal_buffer_write(buffer, 0, zeros, BYTES));
     get_stuck(device, never, stuck);
@@ -178,13 +181,14 @@ TEST(a_lost_device_stays_lost)
         assert_lost(hal_semaphore_wait(stuck[i], 1, patience_ns));
     assert_ok(hal_semaphore_query(never, &value));
     assert_int_equal(value, 0);
-    check_refused(device, buffer);
-    check_refused(device, buffer);
+    check_refused(device, buffer, later);
+    check_refused(device, buffer, later);
     check_memory(buffer, local, last);
     assert_ok(hal_semaphore_signal(never, 1));
     for (size_t i = 0; i < STUCK; i++)
         hal_semaphore_release(stuck[i]);
     hal_semaphore_release(never);
+    hal_semaphore_release(later);
     hal_buffer_release(local);
     hal_buffer_release(buffer);
     hal_device_release(device);
@@ -284,10 +288,12 @@ TEST(a_read_shows_a_loss)
     enum hal_status status = HAL_OK;
     struct hal_buffer *buffer;
     struct hal_device *device = open_filled(&buffer);
+    struct hal_semaphore *later = fixture_semaphore(device, "later", 0);
     for (int i = 0; status == HAL_OK && i < 30; i++)
         status = hal_buffer_read(buffer, 8, bytes, sizeof bytes);
     assert_lost(status);
-    check_refused(device, buffer);
+    check_refused(device, buffer, later);
+    hal_semaphore_release(later);
     hal_buffer_release(buffer);
     hal_device_release(device);
 }
@@ -342,13 +348,15 @@ TEST(all_threads_learn_of_a_loss)
     struct submitter submitters[THREADS];
     pthread_t threads[THREADS];
     struct hal_device *device = open_nth(2, "?queues=2");
+    struct hal_semaphore *later = fixture_semaphore(device, "later", 0);
     for (size_t i = 0; i < THREADS; i++) {
         submitters[i] =
             (struct submitter){.device = device, .buffer = fixture_buffer(device, "filled", BYTES)};
         for (size_t k = 0; k < SUBMISSIONS; k++)
             submitters[i].links[k] = fixture_semaphore(device, "link", 0);
-        assert_ok(hal_thread_start("test-submit", submit_chain, &submitters[i], &threads[i]));
     }
+    for (size_t i = 0; i < THREADS; i++)
+        assert_ok(hal_thread_start("test-submit", submit_chain, &submitters[i], &threads[i]));
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (size_t i = 0; i < THREADS; i++) {
@@ -357,7 +365,8 @@ TEST(all_threads_learn_of_a_loss)
         for (size_t k = 0; k < SUBMISSIONS; k++)
             hal_semaphore_release(submitters[i].links[k]);
     }
-    check_refused(device, submitters[0].buffer);
+    check_refused(device, submitters[0].buffer, later);
+    hal_semaphore_release(later);
     for (size_t i = 0; i < THREADS; i++)
         hal_buffer_release(submitters[i].buffer);
     hal_device_release(device);

@@ -23,16 +23,16 @@ static int64_t host_ns(CFTimeInterval seconds)
 }
 
 /* Command buffers of a batch come in order; the next may begin before the last has ended. */
-static void add_time_locked(struct metal_submission *submission, id<MTLCommandBuffer> part)
+static void add_time_locked(struct hal_work *work, id<MTLCommandBuffer> part)
 {
     if (part.GPUEndTime <= 0 || part.GPUEndTime < part.GPUStartTime)
         return;
     const int64_t begin_ns = host_ns(part.GPUStartTime), end_ns = host_ns(part.GPUEndTime);
-    const int64_t new_ns = end_ns - hal_max_i64(begin_ns, submission->end_ns);
-    if (submission->begin_ns == 0 || begin_ns < submission->begin_ns)
-        submission->begin_ns = begin_ns;
-    submission->busy_ns += new_ns > 0 ? new_ns : 0;
-    submission->end_ns = hal_max_i64(submission->end_ns, end_ns);
+    const int64_t new_ns = end_ns - hal_max_i64(begin_ns, work->end_ns);
+    if (work->begin_ns == 0 || begin_ns < work->begin_ns)
+        work->begin_ns = begin_ns;
+    work->busy_ns += new_ns > 0 ? new_ns : 0;
+    work->end_ns = hal_max_i64(work->end_ns, end_ns);
 }
 
 /* ---- Completion --------------------------------------------------------------------------- */
@@ -46,9 +46,9 @@ static void read_times(struct metal_submission *submission, size_t index, id<MTL
     if (times->samples.count && part.status == MTLCommandBufferStatusCompleted)
         times->dispatches = hal_alloc(times->samples.count, sizeof *times->dispatches);
     if (times->dispatches)
-        times->count =
-            metal_samples_read(submission->device, &times->samples, &window, times->dispatches);
-    metal_samples_release(submission->device, &times->samples);
+        times->count = metal_samples_read(metal_device_of(submission), &times->samples, &window,
+                                          times->dispatches);
+    metal_samples_release(metal_device_of(submission), &times->samples);
 }
 
 /* Before the submission may retire: then somebody reads. */
@@ -66,15 +66,13 @@ static void part_completed(struct metal_submission *submission, enum metal_part 
     if (which == METAL_PART_COMMANDS && submission->times)
         read_times(submission, index, part);
     if (which == METAL_PART_COMMANDS)
-        end_writes(submission->commands[index]->driver_data);
-    pthread_mutex_lock(&metal_shared.lock);
-    if (which == METAL_PART_COMMANDS)
-        add_time_locked(submission, part);
-    if (status != HAL_OK)
-        metal_submission_fail_locked(submission, status, hal_message());
-    metal_device_judge_locked(submission->device, status, hal_message());
-    metal_submission_resolve_locked(submission);
-    metal_queue_unlock();
+        end_writes(submission->work.commands[index]->driver_data);
+    if (which == METAL_PART_COMMANDS) {
+        pthread_mutex_lock(&hal_engine_lock);
+        add_time_locked(&submission->work, part);
+        pthread_mutex_unlock(&hal_engine_lock);
+    }
+    metal_submission_resolve(submission, status);
 }
 
 /* ---- Committing --------------------------------------------------------------------------- */
@@ -85,7 +83,7 @@ static id<MTLCommandBuffer> begin_part(struct metal_submission *submission)
     MTLCommandBufferDescriptor *descriptor = [[MTLCommandBufferDescriptor alloc] init];
     descriptor.retainedReferences = NO;
     descriptor.errorOptions = MTLCommandBufferErrorOptionEncoderExecutionStatus;
-    id<MTLCommandQueue> queue = submission->device->queues[submission->queue].queue;
+    id<MTLCommandQueue> queue = metal_device_of(submission)->queues[submission->work.queue].queue;
     id<MTLCommandBuffer> part = [queue commandBufferWithDescriptor:descriptor];
     [descriptor release];
     return part;
@@ -94,9 +92,9 @@ static id<MTLCommandBuffer> begin_part(struct metal_submission *submission)
 static void commit_part(struct metal_submission *submission, enum metal_part which, size_t index,
                         id<MTLCommandBuffer> part)
 {
-    pthread_mutex_lock(&metal_shared.lock);
-    submission->unresolved++;
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
+    submission->parts++;
+    pthread_mutex_unlock(&hal_engine_lock);
     [part addCompletedHandler:^(id<MTLCommandBuffer> completed) {
       @autoreleasepool {
           part_completed(submission, which, index, completed);
@@ -108,29 +106,18 @@ static void commit_part(struct metal_submission *submission, enum metal_part whi
 static enum hal_status no_command_buffer(const struct metal_submission *submission)
 {
     return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no command buffer for it",
-                    submission->id);
+                    submission->work.id);
 }
 
-static bool is_refused(struct metal_submission *submission)
+/* Where the device has to wait for; false: the wait is over. */
+static bool find_mark(const struct hal_wait *wait, struct metal_mark *out_mark)
 {
-    pthread_mutex_lock(&metal_shared.lock);
-    const bool refused = submission->status != HAL_OK;
-    pthread_mutex_unlock(&metal_shared.lock);
-    return refused;
-}
-
-/* Where the device has to wait for; false: the host has seen the value already. */
-static bool find_mark(const struct metal_wait *wait, struct metal_mark *out_mark)
-{
-    pthread_mutex_lock(&metal_shared.lock);
-    const struct metal_promise *promise =
-        wait->linked
-            ? metal_promise_find_locked(wait->submission->device, wait->semaphore, wait->value)
-            : NULL;
-    if (promise)
-        *out_mark = *promise->submission->mark;
-    pthread_mutex_unlock(&metal_shared.lock);
-    return promise != NULL;
+    pthread_mutex_lock(&hal_engine_lock);
+    struct hal_work *promiser = hal_wait_promiser_locked(wait);
+    if (promiser)
+        *out_mark = *to_metal_submission(promiser)->mark;
+    pthread_mutex_unlock(&hal_engine_lock);
+    return promiser != NULL;
 }
 
 /* Waits that the host has not seen end stand in the line of the device, behind their signals. */
@@ -138,8 +125,8 @@ static enum hal_status commit_waits(struct metal_submission *submission)
 {
     id<MTLCommandBuffer> part = nil;
     struct metal_mark mark;
-    for (size_t i = 0; i < submission->wait_count; i++) {
-        if (!find_mark(&submission->waits[i], &mark))
+    for (size_t i = 0; i < submission->work.wait_count; i++) {
+        if (!find_mark(&submission->work.waits[i], &mark))
             continue;
         if (!part)
             part = begin_part(submission);
@@ -160,24 +147,24 @@ static void begin_writes(const struct metal_program *program)
 
 static enum hal_status commit_one(struct metal_submission *submission, size_t index, bool follows)
 {
-    struct metal_device *device = submission->device;
-    const struct metal_program *program = submission->commands[index]->driver_data;
+    struct metal_device *device = metal_device_of(submission);
+    const struct metal_program *program = submission->work.commands[index]->driver_data;
     id<MTLCommandBuffer> part = begin_part(submission);
     if (!part)
         return no_command_buffer(submission);
     if (program->indirect_count) {
-        submission->counts[index] =
+        metal_counts_of(submission)[index] =
             metal_scratch_create(device, program->indirect_count * sizeof(struct metal_counts));
-        if (!submission->counts[index])
+        if (!metal_counts_of(submission)[index])
             return hal_fail(HAL_NO_MEMORY,
                             "submission %" PRIu64 ": no memory for %zu indirect dispatches",
-                            submission->id, program->indirect_count);
+                            submission->work.id, program->indirect_count);
     }
     const struct metal_target target = {
         .commands = part,
-        .fence = device->queues[submission->queue].fence,
+        .fence = device->queues[submission->work.queue].fence,
         .follows = follows,
-        .counts = submission->counts[index],
+        .counts = metal_counts_of(submission)[index],
         .samples = submission->times ? &submission->times[index].samples : NULL,
     };
     part.label = program->label;
@@ -187,14 +174,14 @@ static enum hal_status commit_one(struct metal_submission *submission, size_t in
     if (encoded)
         return HAL_OK;
     return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no encoder for %s",
-                    submission->id, program->label.UTF8String);
+                    submission->work.id, program->label.UTF8String);
 }
 
 static enum hal_status commit_commands(struct metal_submission *submission)
 {
     bool follows = false;
-    for (size_t i = 0; i < submission->command_count; i++) {
-        const struct metal_program *program = submission->commands[i]->driver_data;
+    for (size_t i = 0; i < submission->work.command_count; i++) {
+        const struct metal_program *program = submission->work.commands[i]->driver_data;
         if (program->empty)
             continue;
         enum hal_status status;
@@ -209,7 +196,7 @@ static enum hal_status commit_commands(struct metal_submission *submission)
 
 static enum hal_status commit_signals(struct metal_submission *submission)
 {
-    if (submission->signal_count == 0)
+    if (submission->work.signal_count == 0)
         return HAL_OK;
     id<MTLCommandBuffer> part = begin_part(submission);
     return part && metal_mark_commit(submission, part) ? HAL_OK : no_command_buffer(submission);
@@ -218,77 +205,57 @@ static enum hal_status commit_signals(struct metal_submission *submission)
 /* What was refused before its commands were committed does not run. */
 static void commit(struct metal_submission *submission)
 {
-    if (submission->host.run && !is_refused(submission)) {
-        pthread_mutex_lock(&metal_shared.lock);
-        metal_host_call_locked(submission);
-        metal_queue_unlock();
+    struct hal_work *work = &submission->work;
+    struct hal_changes changes = {0};
+    if (hal_work_has_failed(work)) {
+        metal_submission_resolve(submission, HAL_OK);
         return;
     }
-    const bool refused = is_refused(submission);
-    if (!refused) {
-        pthread_mutex_lock(&metal_shared.lock);
-        metal_submission_enter_line_locked(submission);
-        pthread_mutex_unlock(&metal_shared.lock);
-    }
-    enum hal_status status = refused ? HAL_OK : commit_waits(submission);
-    if (status == HAL_OK && !is_refused(submission))
+    enum hal_status status = commit_waits(submission);
+    if (status == HAL_OK && !hal_work_has_failed(work))
         status = commit_commands(submission);
-    if (status == HAL_OK && !is_refused(submission))
+    if (status == HAL_OK && !hal_work_has_failed(work))
         status = commit_signals(submission);
-    pthread_mutex_lock(&metal_shared.lock);
-    if (status != HAL_OK)
-        metal_submission_fail_locked(submission, status, hal_message());
-    for (size_t i = 0; submission->mark && i < submission->signal_count; i++)
-        metal_promise_link_locked(&submission->signals[i]);
-    metal_submission_resolve_locked(submission);
-    metal_queue_unlock();
+    pthread_mutex_lock(&hal_engine_lock);
+    hal_work_commit_locked(work, submission->mark != NULL, &changes);
+    pthread_mutex_unlock(&hal_engine_lock);
+    metal_submission_resolve(submission, status);
+    hal_engine_go_on(&changes);
 }
 
 static void *run_submitter(void *argument)
 {
     struct metal_device *device = argument;
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     for (;;) {
-        struct metal_submission *submission =
-            hal_line_take(&device->ready, offsetof(struct metal_submission, ready));
-        if (!submission && device->stopping)
+        struct hal_work *work = hal_line_take(&device->ready, offsetof(struct hal_work, link));
+        if (!work && device->stopping)
             break;
-        if (!submission) {
-            hal_condition_wait(&device->work, &metal_shared.lock, HAL_FOREVER);
+        if (!work) {
+            hal_condition_wait(&device->work, &hal_engine_lock, HAL_FOREVER);
             continue;
         }
-        pthread_mutex_unlock(&metal_shared.lock);
+        pthread_mutex_unlock(&hal_engine_lock);
         @autoreleasepool {
-            commit(submission);
+            commit(to_metal_submission(work));
         }
-        pthread_mutex_lock(&metal_shared.lock);
+        pthread_mutex_lock(&hal_engine_lock);
     }
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     return NULL;
 }
 
 /* ---- Start and stop ----------------------------------------------------------------------- */
 
-struct metal_shared metal_shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void init_shared(void)
-{
-    hal_condition_init(&metal_shared.changed); /* for a clock that nobody sets */
-}
-
 enum hal_status metal_queue_start(struct metal_device *device)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_shared);
     hal_condition_init(&device->work);
-    hal_condition_init(&device->called);
     enum hal_status status =
         metal_marks_start(device) ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal has no event listener");
     if (status == HAL_OK)
         status = hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
     if (status != HAL_OK) {
         metal_marks_stop(device);
-        pthread_cond_destroy(&device->called);
         pthread_cond_destroy(&device->work);
     }
     return status;
@@ -296,17 +263,13 @@ enum hal_status metal_queue_start(struct metal_device *device)
 
 void metal_queue_stop(struct metal_device *device)
 {
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     device->stopping = true;
     pthread_cond_signal(&device->work);
-    pthread_cond_broadcast(&device->called);
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     pthread_join(device->submitter, NULL);
-    for (uint32_t i = 0; i < device->caller_count; i++)
-        pthread_join(device->callers[i], NULL);
     @autoreleasepool {
         metal_marks_stop(device);
     }
-    pthread_cond_destroy(&device->called);
     pthread_cond_destroy(&device->work);
 }

@@ -101,6 +101,7 @@ static enum hal_status find_system(const char *path, id<MTLDevice> *out_device)
 
 static void free_device(struct metal_device *device)
 {
+    hal_engine_finish(&device->engine);
     @autoreleasepool {
         metal_builtin_destroy(device);
         metal_times_finish(device);
@@ -154,6 +155,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
 {
     struct metal_program *program;
+    HAL_TRY(hal_engine_check(&to_metal_device(self)->engine));
     HAL_TRY(metal_program_create(to_metal_device(self), commands, &program));
     commands->driver_data = program;
     return HAL_OK;
@@ -176,7 +178,9 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
         case HAL_OBJECT_SET_LAYOUT:
         case HAL_OBJECT_PIPELINE_LAYOUT:
         case HAL_OBJECT_CHANNEL: break; /* refused */
-        case HAL_OBJECT_SEMAPHORE: metal_semaphore_destroy((struct metal_semaphore *)object); break;
+        case HAL_OBJECT_SEMAPHORE:
+            hal_engine_semaphore_destroy((struct hal_semaphore *)object);
+            break;
         case HAL_OBJECT_SUBSPAN: break; /* the core has no other part of one */
         }
     }
@@ -185,7 +189,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
 static const struct hal_driver_ops ops = {
     .device_destroy = device_destroy,
     .device_query = device_query,
-    .device_wait_idle = metal_wait_idle,
+    .device_wait_idle = hal_engine_wait_idle,
     .buffer_create = metal_buffer_create,
     .buffer_import = metal_buffer_import,
     .buffer_rename = metal_buffer_rename,
@@ -200,14 +204,14 @@ static const struct hal_driver_ops ops = {
     .cache_measure = metal_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
     .shares_semaphores = true,
-    .semaphore_create = metal_semaphore_create,
-    .semaphore_query = metal_semaphore_query,
-    .semaphore_signal = metal_semaphore_signal,
-    .semaphore_fail = metal_semaphore_fail,
-    .semaphores_wait = metal_semaphores_wait,
-    .queue_submit = metal_queue_submit,
+    .semaphore_create = hal_engine_semaphore_create,
+    .semaphore_query = hal_engine_semaphore_query,
+    .semaphore_signal = hal_engine_semaphore_signal,
+    .semaphore_fail = hal_engine_semaphore_fail,
+    .semaphores_wait = hal_engine_semaphores_wait,
+    .queue_submit = hal_engine_submit,
     .object_destroy = object_destroy,
-    .waits_interrupt = metal_waits_interrupt,
+    .waits_interrupt = hal_engine_interrupt,
     .native_capture = metal_gputrace_begin,
 };
 
@@ -248,6 +252,8 @@ static enum hal_status read_parameters(struct metal_device *device,
             HAL_TRY(read_choice(&parameters[i], "0", "1", &device->isolated));
         else if (strcmp(parameters[i].name, "math") == 0)
             HAL_TRY(read_choice(&parameters[i], "safe", "fast", &device->fast_math));
+        else if (strcmp(parameters[i].name, "fail") == 0)
+            HAL_TRY(hal_injection_read(parameters[i].value, &device->engine.injection));
         else
             return hal_fail(HAL_INVALID,
                             "unknown parameter '%s' (known: queues, isolate, math, caching)",
@@ -321,7 +327,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         free(device);
         return status;
     }
-    device->base.ops = &ops;
+    hal_engine_init(&device->engine, &ops, &metal_engine_ops);
     metal_memory_init(device);
     metal_times_init(device);
     @autoreleasepool {
@@ -334,7 +340,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         free_device(device);
         return status;
     }
-    *out_device = &device->base;
+    *out_device = &device->engine.base;
     return HAL_OK;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host calls of submissions: functions that are called in queue order, on threads that may block. A
- * submission with one waits for its values on the host. What the host cannot see directly is
- * copied out of the buffer before the call, and back if the call writes. */
+/* Host calls of submissions: what the host cannot see directly is copied out of the buffer before
+ * the call, and back if the call writes. */
 #import "hal/drivers/metal/queue.h"
-
-#include <stdio.h>
 
 /* One exact copy by our own kernel, which knows no alignment, on a queue that nobody waits in. */
 static enum hal_status copy_now(struct metal_device *device, id<MTLBuffer> source,
@@ -35,105 +32,46 @@ static enum hal_status copy_now(struct metal_device *device, id<MTLBuffer> sourc
                     metal_error_text(commands.error));
 }
 
-static enum hal_status call_on_copy(struct metal_submission *submission, id<MTLBuffer> buffer)
+static enum hal_status call_on_copy(const struct hal_work *work, id<MTLBuffer> buffer)
 {
-    struct metal_device *device = submission->device;
-    const struct hal_host_call *host = &submission->host;
-    const uint64_t bytes = submission->bytes;
+    struct metal_device *device = to_metal_device(&work->engine->base);
+    const struct hal_host_call *host = &work->host;
+    const uint64_t bytes = work->bytes;
     id<MTLBuffer> copy = metal_scratch_create(device, bytes);
     if (!copy)
         return hal_fail(HAL_NO_MEMORY, "no memory for a copy of %llu bytes",
                         (unsigned long long)bytes);
-    enum hal_status status = copy_now(device, buffer, submission->offset, copy, 0, bytes);
+    enum hal_status status = copy_now(device, buffer, work->offset, copy, 0, bytes);
     if (status == HAL_OK) {
         status = host->run(host->user, copy.contents, bytes);
         if (host->writes && status == HAL_OK)
-            status = copy_now(device, copy, 0, buffer, submission->offset, bytes);
+            status = copy_now(device, copy, 0, buffer, work->offset, bytes);
     }
     [copy release];
     return status;
 }
 
-static enum hal_status call(struct metal_submission *submission)
+static enum hal_status call(const struct hal_work *work)
 {
-    struct metal_buffer *buffer = to_metal_buffer(submission->buffer);
-    const struct hal_host_call *host = &submission->host;
-    if (submission->bytes == 0)
+    struct metal_buffer *buffer = to_metal_buffer(work->buffer);
+    const struct hal_host_call *host = &work->host;
+    if (work->bytes == 0)
         return host->run(host->user, NULL, 0);
     if (buffer->storage == MTLStorageModeShared)
         return host->run(host->user,
-                         (uint8_t *)buffer->buffer.contents + buffer->origin + submission->offset,
-                         submission->bytes);
+                         (uint8_t *)buffer->buffer.contents + buffer->origin + work->offset,
+                         work->bytes);
     if (!host->writes)
-        return call_on_copy(submission, buffer->buffer);
+        return call_on_copy(work, buffer->buffer);
     metal_buffer_begin_write(buffer);
-    const enum hal_status status = call_on_copy(submission, buffer->buffer);
+    const enum hal_status status = call_on_copy(work, buffer->buffer);
     metal_buffer_end_write(buffer);
     return status;
 }
 
-static void *work(void *argument)
+enum hal_status metal_host_call(struct hal_work *work)
 {
-    struct metal_device *device = argument;
-    pthread_mutex_lock(&metal_shared.lock);
-    for (;;) {
-        struct metal_submission *submission =
-            hal_line_take(&device->calls, offsetof(struct metal_submission, ready));
-        if (!submission && device->stopping)
-            break;
-        if (!submission) {
-            device->idle_callers++;
-            hal_condition_wait(&device->called, &metal_shared.lock, HAL_FOREVER);
-            device->idle_callers--;
-            continue;
-        }
-        device->queued_calls--;
-        pthread_mutex_unlock(&metal_shared.lock);
-        @autoreleasepool {
-            const int64_t begin_ns = hal_clock_ns();
-            const enum hal_status status = call(submission);
-            const int64_t end_ns = hal_clock_ns();
-            pthread_mutex_lock(&metal_shared.lock);
-            submission->begin_ns = begin_ns;
-            submission->end_ns = end_ns;
-            submission->busy_ns = end_ns - begin_ns;
-            if (status != HAL_OK)
-                metal_submission_fail_locked(submission, status, hal_message());
-            metal_device_judge_locked(device, status, hal_message());
-            metal_submission_resolve_locked(submission);
-            metal_queue_unlock();
-        }
-        pthread_mutex_lock(&metal_shared.lock);
+    @autoreleasepool {
+        return hal_engine_judge(work->engine, call(work));
     }
-    pthread_mutex_unlock(&metal_shared.lock);
-    return NULL;
-}
-
-/* One more thread when all are busy or have a call coming: one that blocks should not keep the
- * others waiting. */
-static enum hal_status start_thread_locked(struct metal_device *device)
-{
-    char name[32];
-    if (device->idle_callers > device->queued_calls || device->caller_count == METAL_MOST_CALLERS)
-        return HAL_OK;
-    snprintf(name, sizeof name, "hal-metal-host-%u", device->caller_count);
-    const enum hal_status status =
-        hal_thread_start(name, work, device, &device->callers[device->caller_count]);
-    if (status == HAL_OK)
-        device->caller_count++;
-    return device->caller_count > 0 ? HAL_OK : status;
-}
-
-void metal_host_call_locked(struct metal_submission *submission)
-{
-    struct metal_device *device = submission->device;
-    const enum hal_status status = start_thread_locked(device);
-    if (status != HAL_OK) {
-        metal_submission_fail_locked(submission, status, hal_message());
-        metal_submission_resolve_locked(submission);
-        return;
-    }
-    hal_line_join(&device->calls, &submission->ready);
-    device->queued_calls++;
-    pthread_cond_signal(&device->called);
 }

@@ -160,6 +160,8 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
 {
     const char *label = desc->label ? desc->label : "";
     const size_t count = desc->entry_point_count;
+    HAL_TRY(hal_add_context(hal_engine_check(&to_metal_device(self)->engine), "executable '%s'",
+                            label));
     struct metal_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)

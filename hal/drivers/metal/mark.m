@@ -15,17 +15,23 @@
 
 /* ---- Who is waited for ---------------------------------------------------------------------- */
 
+/* Of all devices; the engine's lock. */
+static struct {
+    struct metal_submission *first, *last;
+    uint64_t last_watch;
+} watched;
+
 static void watch_locked(struct metal_submission *submission)
 {
-    submission->watch = ++metal_shared.last_watch;
-    submission->unresolved++;
+    submission->watch = ++watched.last_watch;
+    submission->parts++;
     submission->next_watched = NULL;
-    submission->previous_watched = metal_shared.last_watched;
-    if (metal_shared.last_watched)
-        metal_shared.last_watched->next_watched = submission;
+    submission->previous_watched = watched.last;
+    if (watched.last)
+        watched.last->next_watched = submission;
     else
-        metal_shared.first_watched = submission;
-    metal_shared.last_watched = submission;
+        watched.first = submission;
+    watched.last = submission;
 }
 
 /* The submission, which is not waited for any more; NULL: the other road was first. Most end in
@@ -33,7 +39,7 @@ static void watch_locked(struct metal_submission *submission)
  * that is gone is not looked for behind its place. */
 static struct metal_submission *unwatch_locked(uint64_t watch)
 {
-    struct metal_submission *submission = metal_shared.first_watched;
+    struct metal_submission *submission = watched.first;
     while (submission && submission->watch < watch)
         submission = submission->next_watched;
     if (!submission || submission->watch != watch)
@@ -41,11 +47,11 @@ static struct metal_submission *unwatch_locked(uint64_t watch)
     if (submission->previous_watched)
         submission->previous_watched->next_watched = submission->next_watched;
     else
-        metal_shared.first_watched = submission->next_watched;
+        watched.first = submission->next_watched;
     if (submission->next_watched)
         submission->next_watched->previous_watched = submission->previous_watched;
     else
-        metal_shared.last_watched = submission->previous_watched;
+        watched.last = submission->previous_watched;
     return submission;
 }
 
@@ -53,11 +59,11 @@ static struct metal_submission *unwatch_locked(uint64_t watch)
 
 static void heard(uint64_t watch)
 {
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     struct metal_submission *submission = unwatch_locked(watch);
+    pthread_mutex_unlock(&hal_engine_lock);
     if (submission)
-        metal_submission_resolve_locked(submission);
-    metal_queue_unlock();
+        metal_submission_resolve(submission, HAL_OK);
 }
 
 /* A command buffer that has failed and has signalled none the less has done all that it had to do.
@@ -66,9 +72,9 @@ static void heard(uint64_t watch)
 static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
                       id<MTLCommandBuffer> part)
 {
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     struct metal_submission *submission = unwatch_locked(watch);
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     if (!submission)
         return;
     const bool signalled = event.signaledValue >= value;
@@ -77,12 +83,7 @@ static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
         status = metal_part_judge(submission, METAL_PART_SIGNAL, 0, part);
         event.signaledValue = value;
     }
-    pthread_mutex_lock(&metal_shared.lock);
-    if (status != HAL_OK)
-        metal_submission_fail_locked(submission, status, hal_message());
-    metal_device_judge_locked(submission->device, status, hal_message());
-    metal_submission_resolve_locked(submission);
-    metal_queue_unlock();
+    metal_submission_resolve(submission, status);
 }
 
 /* ---- Marks ---------------------------------------------------------------------------------- */
@@ -104,11 +105,11 @@ static struct metal_mark *make_mark(struct metal_device *device)
 
 static struct metal_mark *take_mark(struct metal_device *device)
 {
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     struct metal_mark *mark = device->free_marks;
     if (mark)
         device->free_marks = mark->next;
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     if (!mark)
         mark = make_mark(device);
     if (mark)
@@ -118,15 +119,15 @@ static struct metal_mark *take_mark(struct metal_device *device)
 
 bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer> part)
 {
-    struct metal_device *device = submission->device;
+    struct metal_device *device = metal_device_of(submission);
     struct metal_mark *mark = take_mark(device);
     if (!mark)
         return false;
-    pthread_mutex_lock(&metal_shared.lock);
+    pthread_mutex_lock(&hal_engine_lock);
     submission->mark = mark;
     watch_locked(submission);
     const uint64_t watch = submission->watch;
-    pthread_mutex_unlock(&metal_shared.lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     id<MTLSharedEvent> event = mark->event; /* the block's own, when the device is gone */
     const uint64_t value = mark->value;
     [part encodeSignalEvent:event value:value];

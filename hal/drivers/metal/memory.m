@@ -189,7 +189,8 @@ enum hal_status metal_buffer_create(struct hal_driver_device *self,
 {
     struct metal_device *device = to_metal_device(self);
     struct metal_buffer *buffer = hal_alloc(1, sizeof *buffer);
-    enum hal_status status = buffer ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
+    enum hal_status status = buffer ? hal_engine_check_buffer(&device->engine)
+                                    : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
     if (status == HAL_OK) {
         hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
         buffer->storage = storage_for(device, desc->memory);
@@ -221,6 +222,7 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
     const char *label = desc->label ? desc->label : "";
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), address = (uintptr_t)pointer;
     const NSUInteger origin = address % page;
+    HAL_TRY(hal_add_context(hal_engine_check(&device->engine), "buffer '%s'", label));
     if (address % METAL_CHUNK_BYTES)
         return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
                         label, pointer, METAL_CHUNK_BYTES);
@@ -365,7 +367,7 @@ static enum hal_status read_back_locked(struct metal_device *device, struct meta
                        bytes == buffer->base.bytes; /* work may begin beside a part */
     @autoreleasepool {
         status = whole ? read_whole(device, buffer) : read_range(device, buffer, offset, bytes);
-        status = metal_device_judge(device, status);
+        status = hal_engine_judge(&device->engine, status);
     }
     if (!whole || status != HAL_OK)
         atomic_store(&buffer->host_stale, true);

@@ -19,30 +19,27 @@
  *   times.m      when each dispatch ran
  *
  * queue.h, what submissions become:
- *   semaphore.m  timeline values and who waits for them
- *   queue.m      submissions: readiness and retiring
+ *   queue.m      what the submission engine asks for
  *   commit.m     submissions as command buffers of Metal, and their completion
  *   mark.m       how the device tells that a submission has run
- *   errors.m     what Metal's errors mean, and devices that are lost
+ *   errors.m     what Metal's errors mean
  *   host.m       host calls of submissions
  *
  * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
  * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
  * from C that creates Metal objects runs in an autorelease pool of its own.
  *
- * Lock order: a managed buffer's lock of readers, then one of: shared lock, heap lock, lock of
- * times, lock of the list of systems. Those are leaves, never held together, and never while
- * calling the application or the core, but for the core's arithmetic on timelines
- * (hal_timeline_...) and its threads, under the shared lock. */
+ * Lock order: a managed buffer's lock of readers, then one of: the engine's lock, heap
+ * lock, lock of times, lock of the list of systems. Those are leaves, never held together, and
+ * never while calling the application or the core. */
 #ifndef HAL_METAL_METAL_H
 #define HAL_METAL_METAL_H
 
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
-#include "hal/base/line.h"
 #include "hal/compiler/spirv/spirv.h"
-#include "hal/driver.h"
+#include "hal/core/engine/engine.h"
 
 struct metal_device;
 struct metal_submission; /* queue.h */
@@ -282,16 +279,10 @@ enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_dev
 struct metal_queue {
     id<MTLCommandQueue> queue;
     id<MTLFence> fence; /* orders the encoders of a submission */
-
-    /* Shared lock: what was committed retires in that order, one at a time. */
-    struct hal_line submissions;
-    bool is_retiring;
 };
 
-enum { METAL_MOST_CALLERS = 4 }; /* threads of host calls */
-
 struct metal_device {
-    struct hal_driver_device base;
+    struct hal_engine engine;
     id<MTLDevice> device;
     bool unified, isolated, fast_math;
     uint32_t queue_count;
@@ -301,25 +292,14 @@ struct metal_device {
     struct metal_builtin builtin;
     struct metal_times times;
 
-    /* Shared lock. */
-    bool interrupted;
-    bool is_lost; /* for good; `why_lost` is constant then */
-    char why_lost[512];
-    struct metal_submission *first_in_flight, *last_in_flight;
+    /* The engine's lock. */
     struct hal_line ready; /* submissions to be committed */
-    uint64_t next_sequence;
     struct metal_mark *free_marks;
     pthread_cond_t work; /* for the submitting thread */
     bool stopping;
     pthread_t submitter;
     struct metal_mark *marks;         /* the submitting thread's, without the lock: all of them */
     MTLSharedEventListener *listener; /* constant */
-
-    pthread_cond_t called; /* for the threads of host calls */
-    struct hal_line calls;
-    uint32_t caller_count, idle_callers;
-    uint32_t queued_calls; /* in the list */
-    pthread_t callers[METAL_MOST_CALLERS];
 };
 
 static inline struct metal_device *to_metal_device(struct hal_driver_device *device)
