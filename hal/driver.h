@@ -144,7 +144,7 @@ struct hal_executable_cache {
 struct hal_wait;
 struct hal_signal;
 
-/* A driver changes the timeline by hal_timeline_*, below, or leaves all of it to the engine. */
+/* Created and changed by the submission engine (engine.h) alone. */
 struct hal_semaphore {
     struct hal_object object;
     uint64_t initial_value;
@@ -153,9 +153,15 @@ struct hal_semaphore {
     enum hal_status failure;
     char *message;
     struct hal_outlook *outlook;             /* core (promise.h); NULL: nothing is known */
-    struct hal_wait *first_wait, *last_wait; /* the engine's (engine.h), as is what follows */
+    struct hal_wait *first_wait, *last_wait; /* the engine's, as is what follows */
     struct hal_signal *promises;
 };
+
+/* UINT64_MAX: it has failed, for good. */
+static inline uint64_t hal_timeline_value(const struct hal_semaphore *semaphore)
+{
+    return atomic_load_explicit(&semaphore->value, memory_order_acquire);
+}
 
 /* Prepares a zeroed struct: kind, one reference, a new id. */
 HAL_API void hal_object_init(struct hal_object *object, enum hal_object_kind kind);
@@ -443,72 +449,6 @@ struct hal_submission {
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
 };
-
-/* ---- Timelines (timeline.c) --------------------------------------------------------------- */
-
-/* The part of semaphores that all drivers share. A driver has one lock for the semaphores that may
- * meet in one call; "locked" functions are called with it. */
-
-/* Prepares a zeroed struct, hal_object_init included; frees what the struct refers to. */
-HAL_API void hal_timeline_init(struct hal_semaphore *semaphore, uint64_t initial_value);
-HAL_API void hal_timeline_finish(struct hal_semaphore *semaphore);
-
-/* Without the lock. UINT64_MAX: it has failed, for good. */
-static inline uint64_t hal_timeline_value(const struct hal_semaphore *semaphore)
-{
-    return atomic_load_explicit(&semaphore->value, memory_order_acquire);
-}
-
-/* semaphore_query as a whole; takes the lock of one that has failed. */
-HAL_API enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore,
-                                           pthread_mutex_t *lock, uint64_t *out_value) HAL_CHECKED;
-
-/* Locked: of one that has failed, its status and message. */
-HAL_API enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore) HAL_CHECKED;
-
-/* Locked: false when it had failed before, which stays as it was. */
-HAL_API bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status,
-                               const char *message);
-
-/* Locked: the rules for values that the host sets, and for those of a submission that is handed in:
- * a value only rises. HAL_INVALID: the message names the semaphore, its value and the other one; or
- * the host's semaphore's failure. What the submission finds failed stays so. */
-HAL_API enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore,
-                                                  uint64_t value) HAL_CHECKED;
-HAL_API enum hal_status hal_timeline_check_submission(const struct hal_submission *submission)
-    HAL_CHECKED;
-
-/* Locked: sets the value, which one that has failed does not take. HAL_INVALID: it is not higher;
- * the driver fails the semaphore with hal_message(), for nobody is there to be told. */
-HAL_API enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore,
-                                           uint64_t value) HAL_CHECKED;
-
-/* Locked, for wait_idle: HAL_TIMEOUT, since the submission waits for the value; NULL: it runs. */
-HAL_API enum hal_status hal_timeline_fail_busy(uint64_t submission,
-                                               const struct hal_semaphore *semaphore,
-                                               uint64_t value) HAL_CHECKED;
-
-/* What a thread waits for. */
-struct hal_wish {
-    enum hal_wait_mode mode;
-    const struct hal_semaphore_value *values;
-    size_t count;
-};
-
-/* Without the lock: true when it is for sure. */
-HAL_API bool hal_wish_is_fulfilled(const struct hal_wish *wish);
-
-/* Locked: true when waiting is over; *out_status is then what to return. */
-HAL_API bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_status);
-
-/* HAL_TIMEOUT; the message names the first value that is not reached. */
-HAL_API enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish) HAL_CHECKED;
-
-/* semaphores_wait as a whole, for a driver that broadcasts `changed` (hal_condition_init) with each
- * change of a semaphore and of *interrupted, which the lock protects. */
-HAL_API enum hal_status hal_wish_await(const struct hal_wish *wish, pthread_mutex_t *lock,
-                                       pthread_cond_t *changed, const bool *interrupted,
-                                       int64_t timeout_ns) HAL_CHECKED;
 
 /* ---- The table ---------------------------------------------------------------------------- */
 

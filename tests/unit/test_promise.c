@@ -3,6 +3,8 @@
  * model that goes over all submissions until nothing changes. The seed is printed; HAL_TEST_SEED
  * repeats it. */
 #include "hal/core/promise.h"
+
+#include "hal/core/engine/parts.h"
 #include "tests/support/test.h"
 
 #include <inttypes.h>

@@ -1,10 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the submission engine share: semaphore.c knows who waits for a value, wait.c
- * the threads that do, work.c the submissions, loss.c lost devices, call.c host calls. */
+/* What the files of the submission engine share: timeline.c has the rules of a value, semaphore.c
+ * knows who waits for one, wait.c the threads that do, work.c the submissions, loss.c lost devices,
+ * call.c host calls. */
 #ifndef HAL_ENGINE_PARTS_H
 #define HAL_ENGINE_PARTS_H
 
 #include "hal/core/engine/engine.h"
+
+/* ---- Timelines (timeline.c) --------------------------------------------------------------- */
+
+/* Prepares a zeroed struct, hal_object_init included; frees what the struct refers to. */
+void hal_timeline_init(struct hal_semaphore *semaphore, uint64_t initial_value);
+void hal_timeline_finish(struct hal_semaphore *semaphore);
+
+/* semaphore_query as a whole; takes the lock of one that has failed. */
+enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore,
+                                   uint64_t *out_value) HAL_CHECKED;
+
+/* Locked: of one that has failed, its status and message. */
+enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore) HAL_CHECKED;
+
+/* Locked: false when it had failed before, which stays as it was. */
+bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status,
+                       const char *message);
+
+/* Locked: the rules for values that the host sets, and for those of a submission that is handed in:
+ * a value only rises. HAL_INVALID: the message names the semaphore, its value and the other one; or
+ * the host's semaphore's failure. What the submission finds failed stays so. */
+enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore,
+                                          uint64_t value) HAL_CHECKED;
+enum hal_status hal_timeline_check_submission(const struct hal_submission *submission) HAL_CHECKED;
+
+/* Locked: sets the value, which one that has failed does not take. HAL_INVALID: it is not higher;
+ * the caller fails the semaphore with hal_message(), for nobody is there to be told. */
+enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t value) HAL_CHECKED;
+
+/* Locked, for wait_idle: HAL_TIMEOUT, since the submission waits for the value; NULL: it runs. */
+enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_semaphore *semaphore,
+                                       uint64_t value) HAL_CHECKED;
+
+/* What a thread waits for. */
+struct hal_wish {
+    enum hal_wait_mode mode;
+    const struct hal_semaphore_value *values;
+    size_t count;
+};
+
+/* Without the lock: true when it is for sure. */
+bool hal_wish_is_fulfilled(const struct hal_wish *wish);
+
+/* Locked: true when waiting is over; *out_status is then what to return. */
+bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_status);
+
+/* HAL_TIMEOUT; the message names the first value that is not reached. */
+enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish) HAL_CHECKED;
 
 /* ---- Semaphores (semaphore.c); locked ----------------------------------------------------- */
 

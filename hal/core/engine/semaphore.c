@@ -160,7 +160,7 @@ enum hal_status hal_engine_semaphore_query(struct hal_driver_device *self,
                                            struct hal_semaphore *semaphore, uint64_t *out_value)
 {
     (void)self;
-    return hal_timeline_query(semaphore, &hal_engine_lock, out_value);
+    return hal_timeline_query(semaphore, out_value);
 }
 
 enum hal_status hal_engine_semaphore_signal(struct hal_driver_device *self,

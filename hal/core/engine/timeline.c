@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all drivers' semaphores have in common: the value, the rule that it rises, the failure, and
- * when a thread has waited long enough. Who is woken, and under which lock, is the drivers'. */
+/* What a semaphore is by itself: the value, the rule that it rises, the failure; and when a thread
+ * has waited long enough. */
 #include "hal/base/mem.h"
-#include "hal/driver.h"
+#include "hal/core/engine/parts.h"
 
 #include <inttypes.h>
 
@@ -25,17 +25,16 @@ enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore)
     return hal_fail(semaphore->failure, "%s", semaphore->message ? semaphore->message : "");
 }
 
-enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore, pthread_mutex_t *lock,
-                                   uint64_t *out_value)
+enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore, uint64_t *out_value)
 {
     const uint64_t value = hal_timeline_value(semaphore);
     if (value != UINT64_MAX) {
         *out_value = value;
         return HAL_OK;
     }
-    pthread_mutex_lock(lock);
+    pthread_mutex_lock(&hal_engine_lock);
     const enum hal_status status = hal_timeline_failure(semaphore);
-    pthread_mutex_unlock(lock);
+    pthread_mutex_unlock(&hal_engine_lock);
     return status;
 }
 
@@ -165,24 +164,4 @@ enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish)
                 wish);
     }
     return hal_fail(HAL_TIMEOUT, "the semaphores did not reach their values in time");
-}
-
-enum hal_status hal_wish_await(const struct hal_wish *wish, pthread_mutex_t *lock,
-                               pthread_cond_t *changed, const bool *interrupted, int64_t timeout_ns)
-{
-    if (hal_wish_is_fulfilled(wish))
-        return HAL_OK;
-    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
-    enum hal_status status = HAL_OK;
-    bool is_late = false;
-    pthread_mutex_lock(lock);
-    while (!hal_wish_is_decided(wish, &status)) {
-        if (is_late || *interrupted) {
-            status = HAL_TIMEOUT;
-            break;
-        }
-        is_late = !hal_condition_wait(changed, lock, deadline_ns);
-    }
-    pthread_mutex_unlock(lock);
-    return status == HAL_TIMEOUT ? hal_wish_fail_timeout(wish) : status;
 }
