@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/drivers/cpu/queue.c and run.c through the API: submissions wait, run, signal and fail in the
- * order that semaphores give, from several threads, whose results a serial model predicts. */
+/* hal/core/engine/work.c and hal/drivers/cpu through the API: submissions wait, run, signal and
+ * fail in the order that semaphores give, from several threads, whose results a serial model
+ * predicts. */
 #include "hal/driver.h"
 #include "tests/support/hal_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/drivers/cpu/semaphore.c through the API: values rise, waits for one, all and any, time
- * limits, failures. */
+/* hal/core/engine/semaphore.c and wait.c through the API: values rise, waits for one, all and any,
+ * time limits, failures. */
 #include "tests/support/own_device.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
  * that waits for a value which another one *promises*, being with the device already, waits for
  * that one's number there, without the host. One that waits for anything else is handed in later.
  *
- * One lock, vulkan_lock, guards what submissions and semaphores share, across devices. */
+ * hal_engine_lock guards what submissions share, across devices. */
 #ifndef HAL_VULKAN_VULKAN_H
 #define HAL_VULKAN_VULKAN_H
 
