@@ -32,7 +32,9 @@ SAME_NUMBER(TRACE_MAX_BINDINGS, HAL_MAX_BINDINGS);
 SAME_NUMBER(TRACE_MAX_UPDATE_BYTES, HAL_MAX_UPDATE_BYTES);
 SAME_NUMBER(TRACE_MAX_CONSTANT_BYTES, HAL_MAX_CONSTANT_BYTES);
 
-bool capture_list_fits(const struct capture_call *call, const char *what, size_t count)
+/* Lists of a record have a limit in the format: a longer one is counted as lost, and ends the
+ * recording. */
+static bool list_fits(const struct capture_call *call, const char *what, size_t count)
 {
     struct capture_stream *stream = call->thread->stream;
     if (count <= TRACE_MAX_LIST)
@@ -289,7 +291,7 @@ static void fill_values(struct trace_semaphore_value *out, const struct hal_sema
 void capture_record_wait(const struct capture_call *call, enum hal_wait_mode mode,
                          const struct hal_semaphore_value *values, size_t count, int64_t timeout_ns)
 {
-    if (!capture_list_fits(call, "semaphore values", count))
+    if (!list_fits(call, "semaphore values", count))
         return;
     const uint64_t bytes = sizeof(struct trace_semaphore_wait) + count * sizeof *values;
     struct trace_semaphore_wait *record = capture_reserve(call->thread, bytes);
@@ -317,9 +319,9 @@ void capture_record_wait_idle(const struct capture_call *call, int64_t timeout_n
 
 void capture_record_submit(const struct capture_call *call, const struct hal_submission *submission)
 {
-    if (!capture_list_fits(call, "waits", submission->wait_count) ||
-        !capture_list_fits(call, "signals", submission->signal_count) ||
-        !capture_list_fits(call, "command buffers", submission->command_count))
+    if (!list_fits(call, "waits", submission->wait_count) ||
+        !list_fits(call, "signals", submission->signal_count) ||
+        !list_fits(call, "command buffers", submission->command_count))
         return;
     const size_t values = submission->wait_count + submission->signal_count;
     const uint32_t file = capture_string(call->thread, submission->file);

@@ -25,8 +25,4 @@ static inline uint64_t capture_buffer_id(const struct hal_buffer *buffer)
     return buffer ? buffer->object.id : 0;
 }
 
-/* Lists of a record have a limit in the format: a longer one is counted as lost, and ends the
- * recording. */
-bool capture_list_fits(const struct capture_call *call, const char *what, size_t count);
-
 #endif

@@ -265,12 +265,6 @@ void trace_json_bool(struct trace_text *text, bool value)
     trace_text_append(text, value ? "true" : "false", value ? 4 : 5);
 }
 
-void trace_json_null(struct trace_text *text)
-{
-    separate(text);
-    trace_text_append(text, "null", 4);
-}
-
 void trace_json_hex(struct trace_text *text, const void *data, size_t bytes)
 {
     static const char hex[] = "0123456789abcdef";
@@ -325,7 +319,8 @@ void trace_json_member_bool(struct trace_text *text, const char *key, bool value
 void trace_json_member_null(struct trace_text *text, const char *key)
 {
     trace_json_key(text, key);
-    trace_json_null(text);
+    separate(text);
+    trace_text_append(text, "null", 4);
 }
 
 void trace_json_member_hex(struct trace_text *text, const char *key, const void *data, size_t bytes)

@@ -58,7 +58,6 @@ void trace_json_i64(struct trace_text *text, int64_t value);
 /* Shortest digits that give the value back; null when it is not finite. */
 void trace_json_double(struct trace_text *text, double value);
 void trace_json_bool(struct trace_text *text, bool value);
-void trace_json_null(struct trace_text *text);
 void trace_json_hex(struct trace_text *text, const void *data, size_t bytes);
 
 /* A member of an object: key and value. NULL is the empty text. */

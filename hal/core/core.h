@@ -441,9 +441,6 @@ enum hal_status hal_check_recording(const struct hal_command_buffer *commands) H
 enum hal_status hal_check_events(const struct hal_command_buffer *commands,
                                  struct hal_event *const *events, size_t count,
                                  uint32_t source_stages) HAL_CHECKED;
-enum hal_status hal_check_category(const struct hal_command_buffer *commands,
-                                   enum hal_command_category category,
-                                   const char *what) HAL_CHECKED;
 enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc) HAL_CHECKED;
 
@@ -494,9 +491,6 @@ enum hal_status hal_check_operation(const struct hal_device *device,
                                     const struct hal_submit_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_submit(const struct hal_device *device,
                                  const struct hal_submit_desc *desc) HAL_CHECKED;
-enum hal_status hal_check_values(const struct hal_device *device, const char *what,
-                                 const struct hal_semaphore_value *values,
-                                 size_t count) HAL_CHECKED;
 enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mode mode,
                                const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
 enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,

@@ -20,7 +20,8 @@ bool replay_complain(const char *option, const char *value, const char *wanted)
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-bool replay_parse_number(const char *text, uint64_t *out_value, const char **out_rest)
+/* A number in front of `text`, decimal, or with 0x or 0 in front. */
+static bool parse_number(const char *text, uint64_t *out_value, const char **out_rest)
 {
     char *rest;
     errno = 0;
@@ -36,7 +37,7 @@ static bool parse_count(const char *option, const char *text, uint64_t least, ui
 {
     const char *rest;
     char wanted[96];
-    if (replay_parse_number(text, out_count, &rest) && !rest[0] && *out_count >= least &&
+    if (parse_number(text, out_count, &rest) && !rest[0] && *out_count >= least &&
         *out_count <= most)
         return true;
     snprintf(wanted, sizeof wanted, "not a number from %" PRIu64 " to %" PRIu64, least, most);
@@ -58,7 +59,7 @@ bool replay_take_fill(char *text, struct replay_program *program)
 {
     const char *rest;
     uint64_t value;
-    if (!replay_parse_number(text, &value, &rest) || rest[0] || value > UINT8_MAX)
+    if (!parse_number(text, &value, &rest) || rest[0] || value > UINT8_MAX)
         return replay_complain("fill", text, "not a number from 0 to 255 (0xff)");
     program->replay.fill = (uint8_t)value;
     return true;
@@ -124,7 +125,7 @@ bool replay_take_memory_limit(char *text, struct replay_program *program)
     static const char units[] = "KMGT";
     const char *rest;
     uint64_t value, factor = 1;
-    bool good = replay_parse_number(text, &value, &rest);
+    bool good = parse_number(text, &value, &rest);
     const char *unit = good && rest[0] ? strchr(units, rest[0]) : NULL;
     if (unit) {
         factor = 1ull << (10 * (unit - units + 1));
@@ -206,7 +207,7 @@ static bool is_number_of(const char *text, size_t length, const char *word, uint
         return false;
     memcpy(number, text + before, length - before);
     number[length - before] = '\0';
-    return replay_parse_number(number, out_value, &rest) && !rest[0];
+    return parse_number(number, out_value, &rest) && !rest[0];
 }
 
 static bool parse_change(const char *text, size_t length, struct replay_what_if *change)

@@ -9,9 +9,6 @@
 /* "hal-replay: --option=value: wanted"; always false. */
 bool replay_complain(const char *option, const char *value, const char *wanted);
 
-/* A number in front of `text`, decimal, or with 0x or 0 in front. */
-bool replay_parse_number(const char *text, uint64_t *out_value, const char **out_rest);
-
 /* ---- options_values.c: numbers, words, lists ------------------------------------------------ */
 
 bool replay_take_repeat(char *text, struct replay_program *program);

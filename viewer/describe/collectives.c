@@ -18,12 +18,13 @@ struct view_collective_names view_collective_names(const struct view_collective 
     return names;
 }
 
-bool view_collective_reduces(const struct view_collective *collective)
+/* Whether the ranks' values are combined. */
+static bool reduces(const struct view_collective *collective)
 {
     return collective->kind == TRACE_ALL_REDUCE || collective->kind == TRACE_REDUCE_SCATTER;
 }
 
-void view_channel_name(const struct view_model *model, uint32_t channel, char *out, size_t bytes)
+static void channel_name(const struct view_model *model, uint32_t channel, char *out, size_t bytes)
 {
     const struct view_other *o = &model->others[channel];
     const char *label = view_model_string(model, o->label);
@@ -48,7 +49,7 @@ void view_collective_label(const struct view_model *model, const struct view_col
                            char *out, size_t bytes)
 {
     char channel[96];
-    view_channel_name(model, collective->channel, channel, sizeof channel);
+    channel_name(model, collective->channel, channel, sizeof channel);
     snprintf(out, bytes, "%s %s %s", view_collective_names(collective).kind,
              view_count(collective->count).text, channel);
 }
@@ -122,11 +123,10 @@ void view_describe_collective(const struct view_model *model,
         return;
     const struct view_other *end = &model->others[c->channel];
     const struct view_collective_names names = view_collective_names(c);
-    view_channel_name(model, c->channel, channel, sizeof channel);
+    channel_name(model, c->channel, channel, sizeof channel);
     view_lines_add(lines, "collective", "%s of %s %s%s%s%s", names.kind, view_count(c->count).text,
-                   names.type, view_collective_reduces(c) ? " (" : "",
-                   view_collective_reduces(c) ? names.reduction : "",
-                   view_collective_reduces(c) ? ")" : "");
+                   names.type, reduces(c) ? " (" : "", reduces(c) ? names.reduction : "",
+                   reduces(c) ? ")" : "");
     view_lines_add(lines, "channel", "%s, as rank %u of %u; its number %" PRIu64, channel,
                    end->rank, end->rank_count, c->number);
     describe_peer(c, lines);

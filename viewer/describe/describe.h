@@ -29,8 +29,6 @@ struct view_collective_names {
     char kind[24], type[24], reduction[24];
 };
 struct view_collective_names view_collective_names(const struct view_collective *collective);
-/* Whether the ranks' values are combined. */
-bool view_collective_reduces(const struct view_collective *collective);
 /* "all_reduce 1,024 ring": kind, elements, channel. */
 void view_collective_label(const struct view_model *model, const struct view_collective *collective,
                            char *out, size_t bytes);
@@ -60,8 +58,6 @@ void view_semaphore_name(const struct view_model *model, uint32_t semaphore, cha
 
 /* "181 µs (179 µs to 184 µs)": the median and its interval, or of few the extremes. */
 void view_typical_text(const struct trace_typical *typical, char *out, size_t bytes);
-
-void view_channel_name(const struct view_model *model, uint32_t channel, char *out, size_t bytes);
 
 void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
 

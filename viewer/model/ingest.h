@@ -43,10 +43,6 @@ struct open_scopes {
 
 /* ---- Rows: ingest_rows.c ------------------------------------------------------------------ */
 
-/* The row of an id, `count` when it is new. */
-enum hal_status view_ingest_row(struct hal_idmap *ids, uint64_t id, size_t count,
-                                uint32_t *out_row) HAL_CHECKED;
-
 /* The table's row of that id, made when it is new. */
 typedef enum hal_status view_ingest_find_row(struct ingest *in, uint64_t id, uint32_t *out_row);
 view_ingest_find_row view_ingest_buffer_row, view_ingest_executable_row, view_ingest_other_row,

@@ -22,7 +22,8 @@ enum hal_status view_build_room(void *array, size_t *capacity, size_t count, siz
 
 /* ---- Rows by id --------------------------------------------------------------------------- */
 
-enum hal_status view_ingest_row(struct hal_idmap *ids, uint64_t id, size_t count, uint32_t *out_row)
+/* The row of an id, `count` when it is new. */
+static enum hal_status row_of(struct hal_idmap *ids, uint64_t id, size_t count, uint32_t *out_row)
 {
     if (!hal_idmap_add(ids, id, (uint32_t)count, out_row))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu numbers", count);
@@ -39,7 +40,7 @@ enum hal_status view_ingest_row(struct hal_idmap *ids, uint64_t id, size_t count
         if (last->is_set && last->id == id)                                                        \
             return HAL_OK;                                                                         \
         HAL_TRY(VIEW_ROOM(m, table, 1));                                                           \
-        HAL_TRY(view_ingest_row(&in->table, id, m->table##_count, out_row));                       \
+        HAL_TRY(row_of(&in->table, id, m->table##_count, out_row));                                \
         if (*out_row == m->table##_count) {                                                        \
             m->table[*out_row] = __VA_ARGS__;                                                      \
             m->table##_count++;                                                                    \

@@ -118,7 +118,8 @@ static int match(const struct view_command *command, const char *text, const cha
     return full && !*name ? 2 : 1;
 }
 
-bool view_command_matches(const struct view_command *command, const char *text)
+/* Whether every word of the text begins the word of the name in its place: "n g" is "next gap". */
+static bool matches(const struct view_command *command, const char *text)
 {
     const char *argument;
     return match(command, text, &argument) != 0;
@@ -152,7 +153,7 @@ static void list_matches(const char *text, char *out, size_t bytes)
     size_t length = 0;
     out[0] = '\0';
     for (const struct view_command *c = view_commands; c->name; c++) {
-        if (!view_command_matches(c, text))
+        if (!matches(c, text))
             continue;
         const int added =
             snprintf(out + length, bytes - length, "%s%s", length ? ", " : "", c->name);
@@ -203,7 +204,7 @@ static void complete(char *typed, size_t bytes)
     const struct view_command *only = NULL;
     size_t common = SIZE_MAX, count = 0;
     for (const struct view_command *c = view_commands; c->name; c++) {
-        if (!view_command_matches(c, typed))
+        if (!matches(c, typed))
             continue;
         size_t same = 0;
         while (only && only->name[same] && only->name[same] == c->name[same])
@@ -225,7 +226,7 @@ static void draw(struct view *view, struct view_area area)
     const int key_column = 22, help_column = 32;
     int row = 0, more = 0;
     for (const struct view_command *c = view_commands; c->name; c++) {
-        if (!view_command_matches(c, view->typed))
+        if (!matches(c, view->typed))
             continue;
         if (row >= area.rows - 1) {
             more++;

@@ -12,9 +12,6 @@ struct view_command {
 };
 extern const struct view_command view_commands[]; /* ends with one without a name */
 
-/* Whether every word of the text begins the word of the name in its place: "n g" is "next gap". */
-bool view_command_matches(const struct view_command *command, const char *text);
-
 /* Does what the text says and returns the command; NULL, and it is said why, when that is none. */
 const struct view_command *view_command_run(struct view *view, const char *text);
 

@@ -246,9 +246,6 @@ struct view_axis {
 void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
 void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
 
-/* state.c: keeps the selection, to come back to it. */
-void view_remember(struct view *view);
-
 /* trail.c: how far lines go from the selected event. The critical path over the drawn lanes; of the
  * selected submission. */
 enum view_flow view_flow_of(const struct view *view);

@@ -138,7 +138,8 @@ bool view_shows(const struct view *view, const struct view_lane *lane,
     return !view->filter || view_filter_passes(view->filter, lane, event);
 }
 
-void view_remember(struct view *view)
+/* Keeps the selection, to come back to it. */
+static void remember(struct view *view)
 {
     if (!view_selected(view, &(struct view_span){0}))
         return;
@@ -173,7 +174,7 @@ void view_select(struct view *view, uint32_t lane, uint32_t event)
                            *span = &made;
     const uint32_t parent = view->model->lanes[lane].parent;
     if (lane != view->lane || event != view->event)
-        view_remember(view);
+        remember(view);
     if (parent != VIEW_NO_LANE) {
         view->open[parent] = true;
         view->hidden[parent] = false;

@@ -111,8 +111,8 @@ enum hal_status msl_cache_directory(char *out_path, size_t bytes)
     return status;
 }
 
-enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
-                                  const char *suffix, char *out_path, size_t bytes)
+static enum hal_status path_in(const char *directory, const struct msl_key *key, const char *suffix,
+                               char *out_path, size_t bytes)
 {
     char usual[MSL_PATH_BYTES];
     if (!directory)
@@ -136,10 +136,9 @@ enum hal_status msl_cache_path(const char *directory, const struct msl_key *key,
 {
     char shared[MSL_PATH_BYTES];
     if (scratch_directory() && shared_directory(shared, sizeof shared) &&
-        msl_cache_path_in(shared, key, suffix, out_path, bytes) == HAL_OK &&
-        is_usable(out_path, key, suffix))
+        path_in(shared, key, suffix, out_path, bytes) == HAL_OK && is_usable(out_path, key, suffix))
         return HAL_OK;
-    return msl_cache_path_in(directory, key, suffix, out_path, bytes);
+    return path_in(directory, key, suffix, out_path, bytes);
 }
 
 /* ---- entries ---- */

@@ -26,8 +26,6 @@ enum hal_status msl_cache_directory(char *out_path, size_t bytes) HAL_CHECKED;
 /* "<directory>/<hexadecimal key><suffix>"; a NULL directory is the one above. Where
  * HAL_CACHE_SCRATCH names a directory, new entries go there, and msl_cache_path finds what the
  * cache has already in the cache, which is not written, whichever directory was asked for. */
-enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
-                                  const char *suffix, char *out_path, size_t bytes) HAL_CHECKED;
 enum hal_status msl_cache_path(const char *directory, const struct msl_key *key, const char *suffix,
                                char *out_path, size_t bytes) HAL_CHECKED;
 

@@ -107,7 +107,7 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
     return own;
 }
 
-void msl_unit_finish(struct msl_unit *unit)
+static void finish(struct msl_unit *unit)
 {
     for (size_t i = 0; i < unit->string_count; i++)
         free(unit->strings[i]);
@@ -155,6 +155,6 @@ enum hal_status msl_translate(const struct msl_source *source, const struct msl_
     }
     if (status == HAL_OK && unit.failed)
         status = hal_fail(HAL_NO_MEMORY, "out of memory for the translation of '%s'", file);
-    msl_unit_finish(&unit);
+    finish(&unit);
     return status;
 }

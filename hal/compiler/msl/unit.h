@@ -98,7 +98,6 @@ struct msl_item msl_unit_item(struct msl_unit *unit, size_t first, const char *s
 void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last);
 /* "::a::name" or, for a template, "::a::name<T, n, rest...>": what the function calls itself. */
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item);
-void msl_unit_finish(struct msl_unit *unit);
 
 /* What the program needs besides a compiler for C++. */
 struct msl_demands {

@@ -290,8 +290,8 @@ static enum hal_status check_may_use(const struct hal_semaphore *semaphore,
     return hal_check_belongs(&semaphore->object, "semaphore", device);
 }
 
-enum hal_status hal_check_values(const struct hal_device *device, const char *what,
-                                 const struct hal_semaphore_value *values, size_t count)
+static enum hal_status check_values(const struct hal_device *device, const char *what,
+                                    const struct hal_semaphore_value *values, size_t count)
 {
     if (count > HAL_MAX_LIST)
         return hal_fail(HAL_INVALID, "%zu semaphore values to %s: the limit is %d", count, what,
@@ -313,7 +313,7 @@ enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mo
     if (mode != HAL_WAIT_ALL && mode != HAL_WAIT_ANY)
         return hal_fail(HAL_INVALID, "waiting for %zu semaphore values: there is no mode %d", count,
                         (int)mode);
-    HAL_TRY(hal_check_values(device, "wait", values, count));
+    HAL_TRY(check_values(device, "wait", values, count));
     if (mode == HAL_WAIT_ANY && count == 0)
         return hal_fail(HAL_INVALID, "waiting for any of 0 semaphore values would never end");
     return HAL_OK;
@@ -341,8 +341,8 @@ enum hal_status hal_check_submit(const struct hal_device *device,
                         "queue affinity 0x%" PRIx64 ": device '%s' has %u queue%s (queues=N in its "
                         "name asks for more)",
                         desc->queues, device->info.uri, queues, queues == 1 ? "" : "s");
-    HAL_TRY(hal_check_values(device, "wait", desc->waits, desc->wait_count));
-    HAL_TRY(hal_check_values(device, "signal", desc->signals, desc->signal_count));
+    HAL_TRY(check_values(device, "wait", desc->waits, desc->wait_count));
+    HAL_TRY(check_values(device, "signal", desc->signals, desc->signal_count));
     if (desc->command_count > HAL_MAX_LIST)
         return hal_fail(HAL_INVALID, "%zu command buffers in one submission: the limit is %d",
                         desc->command_count, HAL_MAX_LIST);

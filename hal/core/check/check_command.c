@@ -56,8 +56,8 @@ static enum hal_status check_bits(const struct hal_command_buffer *commands, con
                     hal_object_name(&commands->object, name), what, bits, known);
 }
 
-enum hal_status hal_check_category(const struct hal_command_buffer *commands,
-                                   enum hal_command_category category, const char *what)
+static enum hal_status check_category(const struct hal_command_buffer *commands,
+                                      enum hal_command_category category, const char *what)
 {
     HAL_TRY(hal_check_recording(commands));
     if (commands->categories & category)
@@ -127,7 +127,7 @@ enum hal_status hal_check_transfer_of(const struct hal_device *device,
 enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
                                    const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
 {
-    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_TRANSFER, "transfer"));
+    HAL_TRY(check_category(commands, HAL_COMMANDS_TRANSFER, "transfer"));
     return hal_check_transfer_of(commands->object.device, buffer, offset, bytes);
 }
 
@@ -190,7 +190,7 @@ static enum hal_status check_constants(const struct hal_device *device, const vo
 enum hal_status hal_check_constants(const struct hal_command_buffer *commands, const void *data,
                                     uint32_t offset, uint32_t bytes)
 {
-    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "push of constants"));
+    HAL_TRY(check_category(commands, HAL_COMMANDS_DISPATCH, "push of constants"));
     const enum hal_status status = check_constants(commands->object.device, data, offset, bytes);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
@@ -229,7 +229,7 @@ static enum hal_status check_bindings(const struct hal_command_buffer *commands,
 enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
                                    const struct hal_binding *bindings, size_t count)
 {
-    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "push of a descriptor set"));
+    HAL_TRY(check_category(commands, HAL_COMMANDS_DISPATCH, "push of a descriptor set"));
     const enum hal_status status = check_bindings(commands, set, bindings, count);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
@@ -266,7 +266,7 @@ static enum hal_status of_kernel(const struct hal_command_buffer *commands,
 static enum hal_status check_kernel(const struct hal_command_buffer *commands,
                                     const struct hal_executable *executable, uint32_t entry)
 {
-    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "dispatch"));
+    HAL_TRY(check_category(commands, HAL_COMMANDS_DISPATCH, "dispatch"));
     HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
                               commands->object.device));
     return inside(commands, hal_check_entry(executable, entry));

@@ -108,7 +108,9 @@ static void end_watch(struct watch *idle)
     free(idle);
 }
 
-enum hal_status hal_meeting_patience(int64_t *out_ns)
+/* Nanoseconds after which the log tells of ranks that do not come; 0: never. HAL_INVALID: the
+ * environment says something else. */
+static enum hal_status read_patience(int64_t *out_ns)
 {
     const char *value = getenv("HAL_CHANNEL_PATIENCE");
     *out_ns = DEFAULT_PATIENCE_NS;
@@ -142,7 +144,7 @@ static enum hal_status add_group_locked(struct hal_group *group, int64_t wanted_
 enum hal_status hal_group_create(const char *label, uint32_t count, struct hal_group **out_group)
 {
     int64_t patience_ns;
-    HAL_TRY(hal_meeting_patience(&patience_ns));
+    HAL_TRY(read_patience(&patience_ns));
     struct hal_group *group = hal_alloc(1, sizeof *group + count * sizeof group->ranks[0]);
     char *copy = hal_copy_string(label);
     if (!group || (label && !copy)) {

@@ -10,7 +10,8 @@
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-const char *hal_group_name(const struct hal_group *group, char out[NAME_BYTES])
+/* "channel 'x'" */
+static const char *group_name(const struct hal_group *group, char out[NAME_BYTES])
 {
     if (group->label)
         snprintf(out, NAME_BYTES, "channel '%.120s'", group->label);
@@ -24,7 +25,7 @@ const char *hal_meeting_name(const struct hal_meeting *meeting,
                              const struct hal_collective_work *work, char out[2 * NAME_BYTES])
 {
     char name[NAME_BYTES];
-    hal_group_name(meeting->group, name);
+    group_name(meeting->group, name);
     if (meeting->is_pair)
         snprintf(out, 2 * NAME_BYTES, "send %" PRIu64 " from rank %u to rank %u of %s",
                  meeting->number, meeting->from, meeting->to, name);
@@ -204,7 +205,7 @@ enum hal_status hal_meeting_join(struct hal_group *group, uint32_t rank,
     if (meeting)
         return HAL_OK;
     char name[NAME_BYTES];
-    return hal_fail(HAL_NO_MEMORY, "no memory for a collective of %s", hal_group_name(group, name));
+    return hal_fail(HAL_NO_MEMORY, "no memory for a collective of %s", group_name(group, name));
 }
 
 void hal_meeting_unjoin(const struct hal_collective_work *work)

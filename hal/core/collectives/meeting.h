@@ -84,10 +84,6 @@ enum hal_status hal_meeting_join(struct hal_group *group, uint32_t rank,
                                  struct hal_collective_work *work) HAL_CHECKED;
 void hal_meeting_unjoin(const struct hal_collective_work *work);
 
-/* Nanoseconds after which the log tells of ranks that do not come; 0: never. HAL_INVALID: the
- * environment says something else. */
-enum hal_status hal_meeting_patience(int64_t *out_ns) HAL_CHECKED;
-
 /* "all-reduce", "f32", "sum"; "unknown" for others. */
 const char *hal_collective_name(enum hal_collective operation);
 const char *hal_element_name(enum hal_element_type type);

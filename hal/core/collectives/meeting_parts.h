@@ -44,8 +44,7 @@ extern int64_t hal_meetings_patience_ns;
 
 enum { NAME_BYTES = 160 };
 
-/* "channel 'x'"; "all-reduce, number 3 of channel 'x'", `work` may be NULL; "ranks 1, 2". */
-const char *hal_group_name(const struct hal_group *group, char out[NAME_BYTES]);
+/* "all-reduce, number 3 of channel 'x'", `work` may be NULL; "ranks 1, 2". */
 const char *hal_meeting_name(const struct hal_meeting *meeting,
                              const struct hal_collective_work *work, char out[2 * NAME_BYTES]);
 void hal_meeting_name_missing(const struct hal_meeting *meeting, char *out, size_t bytes);

@@ -133,11 +133,6 @@ static const struct {
     [VIEW_TYPE_I8] = {"i8", 1, 5},
 };
 
-const char *view_type_name(enum view_type_of_bytes type)
-{
-    return types[type].name;
-}
-
 static double half(uint16_t bits)
 {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;

@@ -35,6 +35,5 @@ size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t
 /* Sixteen bytes or less in hex, if wanted, and as elements of the type. */
 void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
                         enum view_type_of_bytes type, bool hex, char *out, size_t size);
-const char *view_type_name(enum view_type_of_bytes type);
 
 #endif

@@ -14,7 +14,7 @@ struct region *split_region_of(const struct split *s, ir_block block)
     return owner == SIZE_MAX || !s->regions[owner].start ? NULL : &s->regions[owner];
 }
 
-bool split_returns_early(const struct split *s)
+static bool returns_early(const struct split *s)
 {
     for (size_t i = 0; i < s->count; i++)
         if (ir_map_get(&s->f->leaving, s->f->cfg.blocks[i]))
@@ -28,7 +28,7 @@ bool split_returns_early(const struct split *s)
 static void open_graveyard(struct split *s)
 {
     struct fission *f = s->f;
-    if (!split_returns_early(s))
+    if (!returns_early(s))
         return;
     const uint32_t count = fission_thread_count(f);
     s->dead = fission_alloca(f, LLVMArrayType(f->i8, count), "dead");

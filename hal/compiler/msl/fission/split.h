@@ -37,7 +37,6 @@ struct split {
 };
 
 struct region *split_region_of(const struct split *s, ir_block block);
-bool split_returns_early(const struct split *s);
 
 /* ---- waits.c: what threads publish when they wait ---- */
 void split_lower_waits(struct split *s);
