@@ -2,6 +2,7 @@
 /* Names and labels. */
 #include "viewer/describe/describe.h"
 
+#include "format/analysis/events.h"
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 
@@ -281,72 +282,39 @@ static void call_label(const struct view_model *m, const struct view_call *call,
 {
     char name[64];
     const char *verb = trace_event_name(call->kind);
-    switch ((enum trace_event_kind)call->kind) {
-    case TRACE_SUBMIT:
+    const struct trace_event_traits traits = trace_event_traits(call->kind);
+    if (call->kind == TRACE_SUBMIT) {
         if (call->object != VIEW_NO_REF)
             snprintf(out, bytes, "submit #s%" PRIu64, m->submissions[call->object].number);
         else
             snprintf(out, bytes, "submit");
         return;
-    case TRACE_SEMAPHORE_WAIT:
-    case TRACE_WAIT_IDLE: wait_label(m, call, out, bytes); return;
-    case TRACE_BUFFER_CREATE:
-    case TRACE_BUFFER_DESTROY:
-    case TRACE_BUFFER_MAP:
-    case TRACE_BUFFER_UNMAP:
-    case TRACE_MAPPING_FLUSH:
-    case TRACE_MAPPING_INVALIDATE:
+    }
+    if (call->kind == TRACE_SEMAPHORE_WAIT || call->kind == TRACE_WAIT_IDLE) {
+        wait_label(m, call, out, bytes);
+        return;
+    }
+    name[0] = '\0';
+    switch (traits.subject) {
+    case TRACE_OF_BUFFER:
         name_or_number(m, m->buffers[call->object].label, "buffer", m->buffers[call->object].id,
                        name, sizeof name);
         break;
-    case TRACE_EXECUTABLE_CREATE:
-    case TRACE_EXECUTABLE_DESTROY:
+    case TRACE_OF_EXECUTABLE:
         name_or_number(m, m->executables[call->object].label, "executable",
                        m->executables[call->object].id, name, sizeof name);
         break;
-    case TRACE_COMMAND_BUFFER_DESTROY:
-        name_or_number(m, m->command_buffers[call->object].label, "command buffer",
-                       m->command_buffers[call->object].id, name, sizeof name);
+    case TRACE_OF_COMMAND_BUFFER:
+        if (traits.deed == TRACE_DESTROYS)
+            name_or_number(m, m->command_buffers[call->object].label, "command buffer",
+                           m->command_buffers[call->object].id, name, sizeof name);
         break;
-    case TRACE_SEMAPHORE_CREATE:
-    case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_SEMAPHORE_QUERY:
-    case TRACE_SEMAPHORE_SIGNAL:
-    case TRACE_SEMAPHORE_FAIL: view_semaphore_name(m, call->object, name, sizeof name); break;
-    case TRACE_EVENT_CREATE:
-    case TRACE_EVENT_DESTROY: other_name(m, call->object, "event", name, sizeof name); break;
-    case TRACE_SET_LAYOUT_CREATE:
-    case TRACE_SET_LAYOUT_DESTROY:
-    case TRACE_PIPELINE_LAYOUT_CREATE:
-    case TRACE_PIPELINE_LAYOUT_DESTROY:
-        other_name(m, call->object, "layout", name, sizeof name);
-        break;
-    case TRACE_CHANNEL_CREATE:
-    case TRACE_CHANNEL_DESTROY: other_name(m, call->object, "channel", name, sizeof name); break;
-    case TRACE_HOST_WRITE:
-    case TRACE_MAPPED_CHANGE:
-    case TRACE_HOST_READ:
-    case TRACE_COMMAND_BUFFER_CREATE:
-    case TRACE_COMMAND_BUFFER_SEAL:
-    case TRACE_SUBMISSION_DONE:
-    case TRACE_SCOPE_BEGIN:
-    case TRACE_SCOPE_END:
-    case TRACE_SUBSPAN_CREATE:
-    case TRACE_SUBSPAN_DESTROY:
-    case TRACE_HOST_CALL_BEGIN:
-    case TRACE_HOST_CALL_END:
-    case TRACE_COLLECTIVE:
-    case TRACE_QUEUE_FLUSH:
-    case TRACE_DISPATCH_TIMES:
-    case TRACE_COMMAND_STACKS:
-    case TRACE_FILE:
-    case TRACE_UNSUPPORTED:
-    case TRACE_SUBMISSION_OUTPUTS:
-    case TRACE_FAILURE:
-    case TRACE_STRING:
-    case TRACE_STACK:
-    case TRACE_MODULE:
-    case TRACE_THREAD: name[0] = '\0'; break;
+    case TRACE_OF_SEMAPHORE: view_semaphore_name(m, call->object, name, sizeof name); break;
+    case TRACE_OF_EVENT: other_name(m, call->object, "event", name, sizeof name); break;
+    case TRACE_OF_LAYOUT: other_name(m, call->object, "layout", name, sizeof name); break;
+    case TRACE_OF_CHANNEL: other_name(m, call->object, "channel", name, sizeof name); break;
+    case TRACE_OF_SUBSPAN:
+    case TRACE_OF_OTHERS: break;
     }
     /* "buffer_map" is "map": the object says the rest. */
     const char *noun_end = strrchr(verb, '_');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the tables tell of each event of a lane. Lanes keep nothing but numbers: a row, and in the
  * highest bits which of several things of that row is meant. */
+#include "format/analysis/events.h"
 #include "viewer/model/build.h"
 
 enum { VARIETY_SHIFT = 30, ROW_MASK = (1u << VARIETY_SHIFT) - 1 };
@@ -30,56 +31,25 @@ uint32_t view_event_state_code(uint32_t submission, const struct view_span *stat
 /* Class of a call's span; VIEW_CLASS_NONE: it is not drawn on the thread's lane. */
 static enum view_class class_of_call(const struct view_model *m, const struct view_call *call)
 {
-    switch ((enum trace_event_kind)call->kind) {
-    case TRACE_BUFFER_CREATE:
-    case TRACE_SEMAPHORE_CREATE:
-    case TRACE_EVENT_CREATE:
-    case TRACE_SET_LAYOUT_CREATE:
-    case TRACE_PIPELINE_LAYOUT_CREATE:
-    case TRACE_CHANNEL_CREATE: return VIEW_CREATE;
+    const struct trace_event_traits traits = trace_event_traits(call->kind);
+    const bool is_drawn = traits.subject != TRACE_OF_SUBSPAN;
+    switch (call->kind) {
+    case TRACE_COMMAND_BUFFER_CREATE: return VIEW_CLASS_NONE;
     case TRACE_EXECUTABLE_CREATE: return VIEW_COMPILE;
-    case TRACE_BUFFER_MAP:
-    case TRACE_BUFFER_UNMAP:
-    case TRACE_MAPPING_FLUSH:
-    case TRACE_MAPPING_INVALIDATE: return VIEW_MAP;
-    case TRACE_BUFFER_DESTROY:
-    case TRACE_EXECUTABLE_DESTROY:
-    case TRACE_COMMAND_BUFFER_DESTROY:
-    case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_EVENT_DESTROY:
-    case TRACE_SET_LAYOUT_DESTROY:
-    case TRACE_PIPELINE_LAYOUT_DESTROY:
-    case TRACE_CHANNEL_DESTROY: return VIEW_DESTROY;
     case TRACE_SEMAPHORE_QUERY: return VIEW_QUERY;
     case TRACE_SEMAPHORE_SIGNAL:
     case TRACE_SEMAPHORE_FAIL: return VIEW_SIGNAL;
     case TRACE_SEMAPHORE_WAIT:
     case TRACE_WAIT_IDLE: return view_call_is_sync(m, call) ? VIEW_WAIT : VIEW_QUERY;
     case TRACE_SUBMIT: return VIEW_SUBMIT;
-    case TRACE_HOST_WRITE:
-    case TRACE_MAPPED_CHANGE:
-    case TRACE_HOST_READ:
-    case TRACE_COMMAND_BUFFER_CREATE:
-    case TRACE_COMMAND_BUFFER_SEAL:
-    case TRACE_SUBMISSION_DONE:
-    case TRACE_SCOPE_BEGIN:
-    case TRACE_SCOPE_END:
-    case TRACE_SUBSPAN_CREATE:
-    case TRACE_SUBSPAN_DESTROY:
-    case TRACE_HOST_CALL_BEGIN:
-    case TRACE_HOST_CALL_END:
-    case TRACE_COLLECTIVE:
-    case TRACE_QUEUE_FLUSH:
-    case TRACE_DISPATCH_TIMES:
-    case TRACE_COMMAND_STACKS:
-    case TRACE_FILE:
-    case TRACE_UNSUPPORTED:
-    case TRACE_SUBMISSION_OUTPUTS:
-    case TRACE_FAILURE:
-    case TRACE_STRING:
-    case TRACE_STACK:
-    case TRACE_MODULE:
-    case TRACE_THREAD: break;
+    default: break;
+    }
+    switch (traits.deed) {
+    case TRACE_CREATES: return is_drawn ? VIEW_CREATE : VIEW_CLASS_NONE;
+    case TRACE_DESTROYS: return is_drawn ? VIEW_DESTROY : VIEW_CLASS_NONE;
+    case TRACE_MAPS: return VIEW_MAP;
+    case TRACE_TELLS:
+    case TRACE_USES: break;
     }
     return VIEW_CLASS_NONE;
 }

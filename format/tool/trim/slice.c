@@ -496,7 +496,7 @@ static void judge(struct slice *slice, struct slice_event *event)
 {
     const struct trace_event *record = event->record;
     const struct trace_semaphore_event *signal = (const void *)record;
-    switch ((enum trace_event_kind)record->kind) {
+    switch (record->kind) {
     case TRACE_SUBMIT:
         if (record->status == HAL_OK)
             each_access_backwards(slice, (const void *)record,
@@ -531,42 +531,7 @@ static void judge(struct slice *slice, struct slice_event *event)
         if (in_window(slice, record))
             event->fate = SLICE_KEPT;
         break;
-    case TRACE_BUFFER_CREATE:
-    case TRACE_BUFFER_DESTROY:
-    case TRACE_BUFFER_MAP:
-    case TRACE_BUFFER_UNMAP:
-    case TRACE_MAPPING_FLUSH:
-    case TRACE_MAPPING_INVALIDATE:
-    case TRACE_EXECUTABLE_CREATE:
-    case TRACE_EXECUTABLE_DESTROY:
-    case TRACE_COMMAND_BUFFER_CREATE:
-    case TRACE_COMMAND_BUFFER_SEAL:
-    case TRACE_COMMAND_BUFFER_DESTROY:
-    case TRACE_SEMAPHORE_CREATE:
-    case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_SUBMISSION_DONE:
-    case TRACE_SCOPE_BEGIN:
-    case TRACE_SCOPE_END:
-    case TRACE_EVENT_CREATE:
-    case TRACE_EVENT_DESTROY:
-    case TRACE_SUBSPAN_CREATE:
-    case TRACE_SUBSPAN_DESTROY:
-    case TRACE_SET_LAYOUT_CREATE:
-    case TRACE_SET_LAYOUT_DESTROY:
-    case TRACE_PIPELINE_LAYOUT_CREATE:
-    case TRACE_PIPELINE_LAYOUT_DESTROY:
-    case TRACE_CHANNEL_CREATE:
-    case TRACE_CHANNEL_DESTROY:
-    case TRACE_DISPATCH_TIMES:
-    case TRACE_COMMAND_STACKS:
-    case TRACE_FILE:
-    case TRACE_UNSUPPORTED:
-    case TRACE_SUBMISSION_OUTPUTS:
-    case TRACE_FAILURE:
-    case TRACE_STRING:
-    case TRACE_STACK:
-    case TRACE_MODULE:
-    case TRACE_THREAD: break; /* by the objects that are used, see slice_keep.c */
+    default: break; /* by the objects that are used, see slice_keep.c */
     }
 }
 

@@ -2,6 +2,8 @@
 /* What stays of a trace because something that stays names it. */
 #include "format/tool/trim/slice.h"
 
+#include "format/analysis/events.h"
+
 static void use(struct slice *slice, uint64_t id)
 {
     struct slice_object *object = slice_object(slice, id);
@@ -90,42 +92,11 @@ static void use_named(struct slice *slice)
 
 /* ---- Events ---- */
 
-/* The object that an event is about; 0: it is about none. */
+/* The object that an event goes with; 0: with none. */
 static uint64_t subject(const struct trace_event *event)
 {
-    const void *record = event;
-    switch (event->kind) {
-    case TRACE_BUFFER_CREATE: return TRACE_AS(trace_buffer_create, record)->buffer;
-    case TRACE_BUFFER_MAP:
-    case TRACE_BUFFER_UNMAP:
-    case TRACE_MAPPING_FLUSH:
-    case TRACE_MAPPING_INVALIDATE: return TRACE_AS(trace_mapping_event, record)->buffer;
-    case TRACE_EXECUTABLE_CREATE: return TRACE_AS(trace_executable_create, record)->executable;
-    case TRACE_COMMAND_BUFFER_CREATE:
-        return TRACE_AS(trace_command_buffer_create, record)->command_buffer;
-    case TRACE_COMMAND_BUFFER_SEAL:
-        return TRACE_AS(trace_command_buffer_seal, record)->command_buffer;
-    case TRACE_UNSUPPORTED: return TRACE_AS(trace_unsupported, record)->object;
-    case TRACE_COMMAND_STACKS: return TRACE_AS(trace_command_stacks, record)->command_buffer;
-    case TRACE_SEMAPHORE_CREATE: return TRACE_AS(trace_semaphore_create, record)->semaphore;
-    case TRACE_SEMAPHORE_FAIL: return TRACE_AS(trace_semaphore_event, record)->semaphore;
-    case TRACE_SUBSPAN_CREATE: return TRACE_AS(trace_subspan_create, record)->subspan;
-    case TRACE_SET_LAYOUT_CREATE: return TRACE_AS(trace_set_layout_create, record)->layout;
-    case TRACE_CHANNEL_CREATE: return TRACE_AS(trace_channel_create, record)->channel;
-    case TRACE_PIPELINE_LAYOUT_CREATE:
-        return TRACE_AS(trace_pipeline_layout_create, record)->layout;
-    case TRACE_BUFFER_DESTROY:
-    case TRACE_EXECUTABLE_DESTROY:
-    case TRACE_COMMAND_BUFFER_DESTROY:
-    case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_EVENT_CREATE:
-    case TRACE_EVENT_DESTROY:
-    case TRACE_SUBSPAN_DESTROY:
-    case TRACE_SET_LAYOUT_DESTROY:
-    case TRACE_CHANNEL_DESTROY:
-    case TRACE_PIPELINE_LAYOUT_DESTROY: return TRACE_AS(trace_object_event, record)->object;
-    default: return 0;
-    }
+    const bool is_used = trace_event_traits(event->kind).deed == TRACE_USES;
+    return is_used && event->kind != TRACE_SEMAPHORE_FAIL ? 0 : trace_event_object(event);
 }
 
 static void keep_scope(struct slice *slice, struct slice_event *event)

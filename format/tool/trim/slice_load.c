@@ -2,6 +2,7 @@
 /* Reading what a slice is found in: events, objects, and what command buffers touch and name. */
 #include "format/tool/trim/slice.h"
 
+#include "format/analysis/events.h"
 #include "format/columns/layout.h"
 #include "hal/base/mem.h"
 
@@ -187,41 +188,23 @@ static enum hal_status load_scope(struct slice *slice, struct thread_state *thre
 /* Objects by what creates them. A creation's members have their own places. */
 static enum hal_status load_object(struct slice *slice, const struct trace_event *event)
 {
-    uint64_t id = 0, size = 0, initial = 0;
+    const uint64_t id = trace_event_object(event);
     uint32_t row = 0;
-    const void *record = event;
-    switch (event->kind) {
-    case TRACE_BUFFER_CREATE:
-        id = TRACE_AS(trace_buffer_create, record)->buffer;
-        size = TRACE_AS(trace_buffer_create, record)->size;
-        break;
-    case TRACE_EXECUTABLE_CREATE:
-        id = TRACE_AS(trace_executable_create, record)->executable;
-        HAL_TRY(trace_reflection_add(&slice->reflection, id, record));
-        break;
-    case TRACE_SEMAPHORE_CREATE:
-        id = TRACE_AS(trace_semaphore_create, record)->semaphore;
-        initial = TRACE_AS(trace_semaphore_create, record)->initial_value;
-        break;
-    case TRACE_COMMAND_BUFFER_CREATE:
-        id = TRACE_AS(trace_command_buffer_create, record)->command_buffer;
-        break;
-    case TRACE_EVENT_CREATE: id = TRACE_AS(trace_object_event, record)->object; break;
-    case TRACE_SET_LAYOUT_CREATE: id = TRACE_AS(trace_set_layout_create, record)->layout; break;
-    case TRACE_PIPELINE_LAYOUT_CREATE:
-        id = TRACE_AS(trace_pipeline_layout_create, record)->layout;
-        break;
-    case TRACE_CHANNEL_CREATE: id = TRACE_AS(trace_channel_create, record)->channel; break;
-    case TRACE_SUBSPAN_CREATE: id = TRACE_AS(trace_subspan_create, record)->subspan; break;
-    default: return HAL_OK;
-    }
+    if (trace_event_traits(event->kind).deed != TRACE_CREATES)
+        return HAL_OK;
+    if (event->kind == TRACE_EXECUTABLE_CREATE)
+        HAL_TRY(
+            trace_reflection_add(&slice->reflection, id, TRACE_AS(trace_executable_create, event)));
     if (event->status != HAL_OK)
         return HAL_OK;
     HAL_TRY(row_of(slice, id, &row));
     struct slice_object *object = &slice->objects[row];
     object->created = event;
-    object->size = size;
-    object->initial = initial;
+    object->size =
+        event->kind == TRACE_BUFFER_CREATE ? TRACE_AS(trace_buffer_create, event)->size : 0;
+    object->initial = event->kind == TRACE_SEMAPHORE_CREATE
+                          ? TRACE_AS(trace_semaphore_create, event)->initial_value
+                          : 0;
     object->created_ticket = event->ticket;
     return HAL_OK;
 }
