@@ -60,13 +60,14 @@ static size_t finish(void)
     size_t steps = 0;
     unsigned percent = 0;
     while (view_has_steps(view)) {
-        const uint64_t before = view->seek.looked_at;
+        const uint64_t before = view_seek_of(view)->looked_at;
         const unsigned now = view_seek_percent(view);
         assert_true(now >= percent && now <= 100);
         percent = now;
         view_poll(view);
         if (view_has_steps(view))
-            assert_true(view->seek.looked_at - before <= 2 * MOST_AT_ONCE); /* ended, and anew */
+            assert_true(view_seek_of(view)->looked_at - before <=
+                        2 * MOST_AT_ONCE); /* ended, and anew */
         steps++;
     }
     return steps;

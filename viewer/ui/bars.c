@@ -91,7 +91,7 @@ static void draw_status(struct view *view, struct view_area area)
         return;
     }
     char work[64] = "";
-    if (view->seek.want)
+    if (view_has_steps(view))
         snprintf(work, sizeof work, "searching %u %%", view_seek_percent(view));
     else
         view_job_text(view, work, sizeof work);

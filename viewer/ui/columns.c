@@ -7,6 +7,12 @@
 
 enum { MOST_COLUMNS = 16 };
 
+/* Of each panel's list a bit for each column that is hidden. */
+static uint32_t *hidden_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_COLUMNS);
+}
+
 static size_t column_count(const struct view_column *columns)
 {
     size_t count = columns ? 1 : 0;
@@ -44,7 +50,7 @@ static void cut(const struct view_column *columns, uint32_t hidden, char *text)
 void view_list_text(struct view *view, const struct view_list *list, size_t row, char *out,
                     size_t bytes)
 {
-    const uint32_t hidden = view->hidden_columns[view->panel];
+    const uint32_t hidden = hidden_of(view)[view->panel];
     if (row == SIZE_MAX)
         snprintf(out, bytes, "%s", list->header);
     else
@@ -68,14 +74,14 @@ static size_t count(const struct view *view)
 
 static void text(const struct view *view, size_t row, char *out, size_t bytes)
 {
-    snprintf(out, bytes, "[%c] %s", view->hidden_columns[view->panel] >> row & 1 ? ' ' : 'x',
+    snprintf(out, bytes, "[%c] %s", hidden_of(view)[view->panel] >> row & 1 ? ' ' : 'x',
              columns_of(view)[row].name);
 }
 
 /* One is left: rows without anything cannot be told apart. */
 static bool choose(struct view *view, size_t row)
 {
-    uint32_t *hidden = &view->hidden_columns[view->panel];
+    uint32_t *hidden = &hidden_of(view)[view->panel];
     const uint32_t changed = *hidden ^ (uint32_t)1 << row;
     if (changed == ((uint32_t)1 << count(view)) - 1)
         view_say(view, "the last column stays");
@@ -101,4 +107,12 @@ static const struct view_binding bindings[] = {
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_columns_part = {.name = "Lists", .bindings = bindings};
+static void restore(struct view *view, const struct view *old)
+{
+    memcpy(hidden_of(view), hidden_of(old), VIEW_PANEL_COUNT * sizeof(uint32_t));
+}
+
+const struct view_pane view_columns_part = {.name = "Lists",
+                                            .state_bytes = VIEW_PANEL_COUNT * sizeof(uint32_t),
+                                            .restore = restore,
+                                            .bindings = bindings};

@@ -73,7 +73,7 @@ static bool is_asking(const struct view *view)
 /* What runs ends, unless something is asked. */
 static bool give_up(struct view *view)
 {
-    const bool searches = view->seek.want != NULL;
+    const bool searches = view_has_steps(view);
     view_seek_stop(view);
     if (searches)
         view_say(view, "the search was given up");

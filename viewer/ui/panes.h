@@ -103,11 +103,12 @@ enum view_part {
     VIEW_PART_METERS,
     VIEW_PART_COMMON, /* keys that always work */
     VIEW_PART_COLUMNS,
+    VIEW_PART_SEEK, /* which has none */
     VIEW_PART_COUNT
 };
 extern const struct view_pane view_moves_part, view_rows_part, view_find_part, view_prompt_part,
     view_trail_part, view_copies_part, view_actions_part, view_range_part, view_meters_part,
-    view_columns_part;
+    view_columns_part, view_seek_part;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
     view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
     view_contents_pane, view_difference_pane;
@@ -191,12 +192,39 @@ void view_list_point(struct view *view, const struct view_list *list, struct vie
 bool view_list_enter(struct view *view);
 void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
 
+/* Whether an event is what is looked for. */
+typedef bool view_wanted(struct view *view, const struct view_lane *lane,
+                         const struct view_span *event);
+
+/* Looking for the nearest wanted event. */
+struct view_seek {
+    view_wanted *want; /* NULL: nothing is looked for */
+    bool forward;
+    bool wraps;       /* behind the last one comes the first: a search */
+    bool in_hosts;    /* only in the lanes of threads */
+    bool in_devices;  /* only in the lanes of devices' work */
+    uint32_t only;    /* the only lane, or VIEW_NO_LANE */
+    const char *noun; /* what there is none of; of a search, what was typed */
+    bool says_noun;   /* also when there is one */
+
+    bool has_start;       /* else it begins at the selection */
+    uint32_t lane, event; /* where it begins */
+    int64_t cursor_ns;
+    bool has_wrapped, has_place;
+    uint32_t lanes_done;
+    size_t at; /* in the lane behind those */
+    uint32_t best_lane, best;
+    int64_t best_ns;
+    uint64_t looked_at, of; /* events */
+};
+
 /* seek.c: looks for what `seek` says, from the selection on, and selects it or says that there is
  * none; while somebody waits at a screen a step of it, and view_poll goes on. True: there is more.
  */
 void view_seek_start(struct view *view, const struct view_seek *seek);
 bool view_seek_step(struct view *view);
 void view_seek_stop(struct view *view);
+const struct view_seek *view_seek_of(const struct view *view);
 unsigned view_seek_percent(const struct view *view);
 
 /* find.c */

@@ -175,7 +175,6 @@ static void restore_shared(struct view *view, const struct view *old)
     restore_visited(view, old, by_ns);
     view->first_row = old->first_row;
     view->panel = old->panel;
-    memcpy(view->hidden_columns, old->hidden_columns, sizeof view->hidden_columns);
     view->panel_full = old->panel_full;
     view->following = old->following;
     view->frames = old->frames;

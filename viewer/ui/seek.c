@@ -10,11 +10,26 @@
 
 enum { STEP = 2048 }; /* events that are looked at between two frames */
 
+static struct view_seek *seek_of(const struct view *view)
+{
+    return view_state(view, VIEW_PART_SEEK);
+}
+
+const struct view_seek *view_seek_of(const struct view *view)
+{
+    return seek_of(view);
+}
+
+bool view_has_steps(const struct view *view)
+{
+    return seek_of(view)->want != NULL;
+}
+
 /* ---- Where to look ------------------------------------------------------------------------ */
 
 static bool is_looked_at(const struct view *view, uint32_t lane)
 {
-    const struct view_seek *seek = &view->seek;
+    const struct view_seek *seek = view_seek_of(view);
     const struct view_lane *l = &view->model->lanes[lane];
     if (seek->only != VIEW_NO_LANE)
         return lane == seek->only;
@@ -26,7 +41,7 @@ static bool is_looked_at(const struct view *view, uint32_t lane)
  * lower lanes come later. */
 static size_t first_place(const struct view *view, uint32_t index)
 {
-    const struct view_seek *seek = &view->seek;
+    const struct view_seek *seek = view_seek_of(view);
     const struct view_lane *lane = &view->model->lanes[index];
     const bool current = index == seek->lane;
     if (seek->has_wrapped)
@@ -44,7 +59,7 @@ static uint64_t events_ahead(const struct view *view)
         if (!is_looked_at(view, i))
             continue;
         const size_t at = first_place(view, i);
-        count += view->seek.forward ? view->model->lanes[i].events.count - at : at;
+        count += seek_of(view)->forward ? view->model->lanes[i].events.count - at : at;
     }
     return count;
 }
@@ -54,7 +69,7 @@ static uint64_t events_ahead(const struct view *view)
 /* Until one is found, or none there is better than the best; false: more is to be done. */
 static bool look_in(struct view *view, uint32_t index, size_t *budget)
 {
-    struct view_seek *seek = &view->seek;
+    struct view_seek *seek = seek_of(view);
     const struct view_lane *lane = &view->model->lanes[index];
     while (seek->forward ? seek->at < lane->events.count : seek->at > 0) {
         if (*budget == 0)
@@ -78,7 +93,7 @@ static bool look_in(struct view *view, uint32_t index, size_t *budget)
 
 static bool look(struct view *view, size_t budget)
 {
-    struct view_seek *seek = &view->seek;
+    struct view_seek *seek = seek_of(view);
     const uint32_t lanes = (uint32_t)view->model->lanes_count;
     for (; seek->lanes_done < lanes; seek->lanes_done++, seek->has_place = false) {
         const uint32_t lane = seek->forward ? seek->lanes_done : lanes - 1 - seek->lanes_done;
@@ -95,7 +110,7 @@ static bool look(struct view *view, size_t budget)
 
 static void finish(struct view *view)
 {
-    const struct view_seek seek = view->seek;
+    const struct view_seek seek = *seek_of(view);
     view_seek_stop(view);
     if (seek.best == VIEW_NO_REF) {
         if (seek.wraps)
@@ -118,7 +133,7 @@ static void finish(struct view *view)
 /* Behind the last match comes the first one. */
 static void go_on(struct view *view, size_t budget)
 {
-    struct view_seek *seek = &view->seek;
+    struct view_seek *seek = seek_of(view);
     while (look(view, budget)) {
         if (seek->best != VIEW_NO_REF || !seek->wraps || seek->has_wrapped) {
             finish(view);
@@ -132,33 +147,36 @@ static void go_on(struct view *view, size_t budget)
 void view_seek_start(struct view *view, const struct view_seek *seek)
 {
     view_seek_stop(view);
-    view->seek = *seek;
+    *seek_of(view) = *seek;
     if (!seek->has_start) {
-        view->seek.lane = view->lane;
-        view->seek.event = view->event;
-        view->seek.cursor_ns = view->cursor_ns;
+        seek_of(view)->lane = view->lane;
+        seek_of(view)->event = view->event;
+        seek_of(view)->cursor_ns = view->cursor_ns;
     }
-    view->seek.best = VIEW_NO_REF;
-    view->seek.of = events_ahead(view);
+    seek_of(view)->best = VIEW_NO_REF;
+    seek_of(view)->of = events_ahead(view);
     for (uint32_t i = 0; seek->wraps && i < view->model->lanes_count; i++)
-        view->seek.of += is_looked_at(view, i) ? view->model->lanes[i].events.count : 0;
+        seek_of(view)->of += is_looked_at(view, i) ? view->model->lanes[i].events.count : 0;
     go_on(view, view->is_live ? STEP : SIZE_MAX);
 }
 
 bool view_seek_step(struct view *view)
 {
-    if (view->seek.want)
+    if (view_has_steps(view))
         go_on(view, STEP);
-    return view->seek.want != NULL;
+    return view_has_steps(view);
 }
 
 void view_seek_stop(struct view *view)
 {
-    view->seek = (struct view_seek){.only = VIEW_NO_LANE};
+    *seek_of(view) = (struct view_seek){.only = VIEW_NO_LANE};
 }
 
 unsigned view_seek_percent(const struct view *view)
 {
-    const struct view_seek *seek = &view->seek;
+    const struct view_seek *seek = view_seek_of(view);
     return seek->of ? (unsigned)(seek->looked_at * 100 / seek->of) : 0;
 }
+
+const struct view_pane view_seek_part = {
+    .name = "Looking", .state_bytes = sizeof(struct view_seek), .init = view_seek_stop};

@@ -106,6 +106,7 @@ static const struct view_pane *const parts[VIEW_PART_COUNT] = {
     [VIEW_PART_METERS] = &view_meters_part,
     [VIEW_PART_COMMON] = &common,
     [VIEW_PART_COLUMNS] = &view_columns_part,
+    [VIEW_PART_SEEK] = &view_seek_part,
 };
 
 void view_destroy(struct view *view)

@@ -110,32 +110,6 @@ enum view_picture { VIEW_PICTURE_NONE, VIEW_PICTURE_SVG, VIEW_PICTURE_TEXT, VIEW
 
 struct view;
 
-/* Whether an event is what is looked for. */
-typedef bool view_wanted(struct view *view, const struct view_lane *lane,
-                         const struct view_span *event);
-
-/* Looking for the nearest wanted event. */
-struct view_seek {
-    view_wanted *want; /* NULL: nothing is looked for */
-    bool forward;
-    bool wraps;       /* behind the last one comes the first: a search */
-    bool in_hosts;    /* only in the lanes of threads */
-    bool in_devices;  /* only in the lanes of devices' work */
-    uint32_t only;    /* the only lane, or VIEW_NO_LANE */
-    const char *noun; /* what there is none of; of a search, what was typed */
-    bool says_noun;   /* also when there is one */
-
-    bool has_start;       /* else it begins at the selection */
-    uint32_t lane, event; /* where it begins */
-    int64_t cursor_ns;
-    bool has_wrapped, has_place;
-    uint32_t lanes_done;
-    size_t at; /* in the lane behind those */
-    uint32_t best_lane, best;
-    int64_t best_ns;
-    uint64_t looked_at, of; /* events */
-};
-
 /* What takes longer than a frame may: job.h. */
 enum view_job_kind {
     VIEW_JOB_FINDINGS,
@@ -184,20 +158,18 @@ struct view {
 
     enum view_panel panel;
     bool panel_full, help;
-    uint32_t hidden_columns[VIEW_PANEL_COUNT]; /* a bit each */
-    int scroll;                                /* of the panel or help, in lines */
-    struct view_job *jobs;                     /* that run, the last one first */
-    uint64_t jobs_from;                        /* things to look at: fewer are looked at at once */
-    bool given_up[VIEW_JOB_COUNT];             /* until what they make is asked for anew */
-    bool is_live;                              /* somebody waits at a screen, and calls view_poll */
-    int lane_height;                           /* rows of the screen that a lane takes */
+    int scroll;                    /* of the panel or help, in lines */
+    struct view_job *jobs;         /* that run, the last one first */
+    uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
+    bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
+    bool is_live;                  /* somebody waits at a screen, and calls view_poll */
+    int lane_height;               /* rows of the screen that a lane takes */
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;
     const struct view_prompt *prompt; /* what is typed for, or NULL */
     char typed[VIEW_PROMPT_BYTES];
     size_t typed_at; /* where the next character goes */
-    struct view_seek seek;
     char message[512];
 
     struct view_layout layout;
@@ -222,10 +194,7 @@ void view_destroy(struct view *view);
  * nothing was being done, and the last frame still holds. */
 bool view_poll(struct view *view);
 /* Whether there are more such steps. */
-static inline bool view_has_steps(const struct view *view)
-{
-    return view->seek.want != NULL;
-}
+bool view_has_steps(const struct view *view);
 
 void view_key(struct view *view, int key);
 void view_point(struct view *view, struct view_pointer pointer);
