@@ -85,14 +85,20 @@ static void write_lines(const struct report *r, const struct view_lines *lines)
     }
 }
 
+/* Frees the lines, too. */
+static enum hal_status end_lines(const struct report *r, struct view_lines *lines)
+{
+    const bool failed = lines->failed;
+    write_lines(r, lines);
+    view_lines_finish(lines);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the report") : HAL_OK;
+}
+
 static enum hal_status write_summary(const struct report *r)
 {
     struct view_lines lines = {0};
     view_summary(r->model, &lines);
-    write_lines(r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the summary") : HAL_OK;
+    return end_lines(r, &lines);
 }
 
 static enum hal_status write_legend(const struct report *r, const struct view *view)
@@ -100,10 +106,7 @@ static enum hal_status write_legend(const struct report *r, const struct view *v
     struct view_lines lines = {0};
     fputc('\n', r->file);
     view_legend(view, false, &lines);
-    write_lines(r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the legend") : HAL_OK;
+    return end_lines(r, &lines);
 }
 
 static enum hal_status write_timeline(const struct report *r)
@@ -191,11 +194,7 @@ static enum hal_status write_memory(const struct report *r)
     struct view_lines lines = {0};
     view_memory_peaks(r->model, &lines);
     view_memory_over_time(r->model, &lines);
-    write_lines(r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
-    if (failed)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the report");
+    HAL_TRY(end_lines(r, &lines));
     struct view *view;
     HAL_TRY(view_create(r->model, &view));
     if (r->model->buffers_count) {
@@ -210,22 +209,19 @@ static enum hal_status write_iterations(const struct report *r)
 {
     struct view *view;
     struct view_lines lines = {0};
+    enum hal_status status;
     HAL_TRY(view_create(r->model, &view));
     const struct view_iterations *iterations = view_iterations_of(view);
     if (iterations) {
         view_iterations_lines(iterations, &lines);
-        write_lines(r, &lines);
+        status = end_lines(r, &lines);
         if (iterations->list_count) {
             fputc('\n', r->file);
             write_rows(r, view, view_iterations_pane.list, SIZE_MAX);
         }
+    } else {
+        status = hal_fail(HAL_NO_MEMORY, "%s", view->message);
     }
-    const enum hal_status status =
-        iterations && !lines.failed
-            ? HAL_OK
-            : hal_fail(HAL_NO_MEMORY, "%s",
-                       iterations ? "no memory for the report" : view->message);
-    view_lines_finish(&lines);
     view_destroy(view);
     return status;
 }
@@ -240,11 +236,8 @@ static enum hal_status write_findings(const struct report *r)
         view_finding_lines(r->model, &findings.list[i], "", &lines);
     if (!findings.list_count)
         view_lines_add(&lines, "findings", "none");
-    write_lines(r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
     view_findings_finish(&findings);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the findings") : HAL_OK;
+    return end_lines(r, &lines);
 }
 
 static enum hal_status finish(FILE *file)
@@ -283,10 +276,7 @@ static enum hal_status write_comparison(const struct report *r,
 {
     struct view_lines lines = {0};
     view_comparison_lines(comparison, &lines);
-    write_lines(r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : HAL_OK;
+    return end_lines(r, &lines);
 }
 
 enum hal_status view_report_compare(const struct view_model *first, const struct view_model *second,
