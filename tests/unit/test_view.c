@@ -44,7 +44,7 @@ static int start(void **state)
     view_draw(view, &screen);
     if (view_type(view, "0<Home>") != HAL_OK)
         return -1;
-    view->past_count = 0;
+    view->past.count = 0;
     view_draw(view, &screen);
     return 0;
 }
@@ -130,7 +130,7 @@ TEST(views_are_remembered)
     assert_memory_equal(&view->window, &zoomed, sizeof zoomed);
     for (int i = 0; i < 200; i++)
         type("w0");
-    assert_int_equal(view->past_count, VIEW_HISTORY);
+    assert_int_equal(view->past.count, VIEW_HISTORY);
 }
 
 TEST(the_window_stays_inside_the_trace)

@@ -51,23 +51,23 @@ uint32_t view_same_buffer(const struct view *view, const struct view *old, uint3
     return is_same ? buffer : VIEW_NO_REF;
 }
 
+static void restore_history(struct view_history *history, const struct view_history *old,
+                            int64_t by_ns)
+{
+    *history = *old;
+    for (int i = 0; i < old->count; i++)
+        history->list[i].begin_ns += by_ns;
+}
+
 static void restore_window(struct view *view, const struct view *old, int64_t by_ns)
 {
     const struct view_window w = old->window;
     const bool at_end = w.begin_ns + w.span_ns >= old->model->last_ns;
-    for (int i = 0; i < old->past_count; i++) {
-        view->past[i] = old->past[i];
-        view->past[i].begin_ns += by_ns;
-    }
-    for (int i = 0; i < old->future_count; i++) {
-        view->future[i] = old->future[i];
-        view->future[i].begin_ns += by_ns;
-    }
-    view->past_count = old->past_count;
-    view->future_count = old->future_count;
+    restore_history(&view->past, &old->past, by_ns);
+    restore_history(&view->future, &old->future, by_ns);
     view->moved_by = old->moved_by;
     view->layout = old->layout;
-    if (at_end && !old->past_count) /* never moved: everything, as at the start */
+    if (at_end && !old->past.count) /* never moved: everything, as at the start */
         return;
     view->window = w;
     view->window.begin_ns += by_ns;

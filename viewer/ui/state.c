@@ -53,13 +53,13 @@ int view_column_of(struct view_window window, int columns, int64_t ns)
 
 /* ---- The window ---------------------------------------------------------------------------- */
 
-static void push(struct view_window *stack, int *count, struct view_window window)
+static void push(struct view_history *history, struct view_window window)
 {
-    if (*count == VIEW_HISTORY) {
-        memmove(stack, stack + 1, (VIEW_HISTORY - 1) * sizeof *stack);
-        --*count;
+    if (history->count == VIEW_HISTORY) {
+        memmove(history->list, history->list + 1, (VIEW_HISTORY - 1) * sizeof window);
+        history->count--;
     }
-    stack[(*count)++] = window;
+    history->list[history->count++] = window;
 }
 
 struct view_window view_allowed_window(const struct view *view, int64_t begin_ns, int64_t span_ns)
@@ -78,8 +78,8 @@ void view_set_window(struct view *view, int64_t begin_ns, int64_t span_ns, int k
     if (window.begin_ns == view->window.begin_ns && window.span_ns == view->window.span_ns)
         return;
     if (key == VIEW_KEY_NONE || key != view->moved_by) {
-        push(view->past, &view->past_count, view->window);
-        view->future_count = 0;
+        push(&view->past, view->window);
+        view->future.count = 0;
     }
     view->moved_by = key;
     view->window = window;
@@ -97,13 +97,11 @@ void view_reveal(struct view *view, int64_t ns, int key)
 
 bool view_window_again(struct view *view, bool later)
 {
-    if (later ? !view->future_count : !view->past_count)
+    struct view_history *from = later ? &view->future : &view->past;
+    if (!from->count)
         return false;
-    if (later)
-        push(view->past, &view->past_count, view->window);
-    else
-        push(view->future, &view->future_count, view->window);
-    view->window = later ? view->future[--view->future_count] : view->past[--view->past_count];
+    push(later ? &view->past : &view->future, view->window);
+    view->window = from->list[--from->count];
     view->moved_by = VIEW_KEY_NONE;
     return true;
 }

@@ -61,8 +61,16 @@ struct view_pointer {
 
 /* ---- The state ---------------------------------------------------------------------------- */
 
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+
 struct view_window {
     int64_t begin_ns, span_ns;
+};
+
+/* The last one at the end. */
+struct view_history {
+    struct view_window list[VIEW_HISTORY];
+    int count;
 };
 
 enum view_panel {
@@ -84,8 +92,6 @@ enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 
 /* None; its end follows the cursor; both ends are set. */
 enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
-
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_MARKS = 26, VIEW_VISITED = 64 };
 
 /* How far the lines go that lead from the selected event. */
 enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLOW_COUNT };
@@ -137,8 +143,7 @@ struct view {
     void **states;                        /* of the parts */
 
     struct view_window window;
-    struct view_window past[VIEW_HISTORY], future[VIEW_HISTORY];
-    int past_count, future_count;
+    struct view_history past, future;
     int moved_by; /* the key of the last change of the window: repeats are one step of history */
 
     int64_t skipped_ns; /* a long beginning without work that the first window leaves out */
