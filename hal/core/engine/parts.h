@@ -17,9 +17,6 @@ void hal_timeline_finish(struct hal_semaphore *semaphore);
 enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore,
                                    uint64_t *out_value) HAL_CHECKED;
 
-/* Locked: of one that has failed, its status and message. */
-enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore) HAL_CHECKED;
-
 /* Locked: false when it had failed before, which stays as it was. */
 bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status,
                        const char *message);

@@ -20,7 +20,8 @@ void hal_timeline_finish(struct hal_semaphore *semaphore)
     free(semaphore->message);
 }
 
-enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore)
+/* Locked: of one that has failed, its status and message. */
+static enum hal_status failure_of(const struct hal_semaphore *semaphore)
 {
     return hal_fail(semaphore->failure, "%s", semaphore->message ? semaphore->message : "");
 }
@@ -33,7 +34,7 @@ enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore, uint64
         return HAL_OK;
     }
     pthread_mutex_lock(&hal_engine_lock);
-    const enum hal_status status = hal_timeline_failure(semaphore);
+    const enum hal_status status = failure_of(semaphore);
     pthread_mutex_unlock(&hal_engine_lock);
     return status;
 }
@@ -65,7 +66,7 @@ static enum hal_status check_rise(const struct hal_semaphore *semaphore, const c
 enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore, uint64_t value)
 {
     if (hal_timeline_value(semaphore) == UINT64_MAX)
-        return hal_timeline_failure(semaphore);
+        return failure_of(semaphore);
     return check_rise(semaphore, "cannot be set to", value);
 }
 
@@ -128,7 +129,7 @@ bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_statu
         failures++;
     }
     if (failed && (wish->mode == HAL_WAIT_ALL || failures == wish->count)) {
-        *out_status = hal_timeline_failure(failed);
+        *out_status = failure_of(failed);
         return true;
     }
     *out_status = HAL_OK;
