@@ -18,6 +18,15 @@ static enum hal_status alloca_on(struct suite_line *line, uint64_t bytes, struct
     return hal_queue_alloca(line->device, suite_line_next(line), &desc, out);
 }
 
+/* Memory of work that failed does not come back; the work itself, on the lines before, says why. */
+static void check_alloca(struct suite *suite, enum hal_status status, struct suite_line *before,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; status == HAL_NO_MEMORY && i < count; i++)
+        suite_line_finish(suite, &before[i]);
+    check_ok(suite, status);
+}
+
 /* A line whose first submission waits for the gate. */
 static struct suite_line gated_line(struct suite *suite, struct hal_device *device,
                                     struct hal_semaphore *gate)
@@ -104,7 +113,7 @@ static void ring_in_flight(struct suite *suite, uint64_t bytes)
     for (uint32_t i = 0; i < CHAINS; i++) {
         struct hal_buffer *buffer;
         lines[i] = suite_line_begin(suite, device);
-        check_ok(suite, alloca_on(&lines[i], bytes, &buffer));
+        check_alloca(suite, alloca_on(&lines[i], bytes, &buffer), lines, i);
         check_ok(suite, hal_queue_fill(device, suite_line_next(&lines[i]), buffer, 0,
                                        HAL_WHOLE_BUFFER, i, 1));
         check_ok(suite, hal_queue_copy(device, suite_line_next(&lines[i]), buffer, bytes - 1,
@@ -164,10 +173,7 @@ static void other_shapes(struct suite *suite, uint64_t rounds)
             lines[i] = suite_line_begin(suite, device);
             const enum hal_status status =
                 hal_queue_alloca(device, suite_line_next(&lines[i]), &desc, &buffer);
-            /* Memory of work that failed does not come back; the work itself says why. */
-            for (uint32_t k = 0; status == HAL_NO_MEMORY && k < i; k++)
-                suite_line_finish(suite, &lines[k]);
-            check_ok(suite, status);
+            check_alloca(suite, status, lines, i);
             for (uint32_t k = 0; k < 4; k++)
                 check_ok(suite, hal_queue_fill(device, suite_line_next(&lines[i]), buffer, 0,
                                                HAL_WHOLE_BUFFER, k, 1));
