@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views of memory through memfd, protection by pages, and an explanation of faults. */
+/* Views of memory through memfd, protection by pages, and an explanation of faults. Where a process
+ * can have no memory objects, as in a sandbox, host and kernels share one view, which is not
+ * protected. */
 #import "hal/host_metal/memory.h"
 #import "hal/host_metal/modes.h"
 #import "hal/host_metal/runtime/runtime.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ucontext.h>
@@ -13,14 +16,17 @@ enum { DIRTY_BYTE = 0xcd, REMEMBERED_SPANS = 4096 };
 
 /* ---- Views -------------------------------------------------------------------------------- */
 
-/* With a page behind it that faults. */
+static _Atomic bool has_no_objects; /* memfd_create is refused */
+
+/* With a page behind it that faults. `file` -1: private memory. */
 static uint8_t *map(int file, size_t bytes)
 {
+    const int kind = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     uint8_t *const view =
         mmap(NULL, bytes + HM_PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (view == MAP_FAILED)
         return NULL;
-    if (mmap(view, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    if (mmap(view, bytes, PROT_READ | PROT_WRITE, kind | MAP_FIXED, file, 0) == MAP_FAILED) {
         munmap(view, bytes + HM_PAGE_BYTES);
         return NULL;
     }
@@ -37,6 +43,13 @@ static void unmap(uint8_t *view, size_t bytes)
 static bool map_object(size_t bytes, uint8_t **out_first, uint8_t **out_second)
 {
     const int file = memfd_create("host-metal", MFD_CLOEXEC);
+    if (file < 0 && errno == ENOSYS) {
+        has_no_objects = true;
+        *out_first = map(-1, bytes);
+        if (out_second)
+            *out_second = *out_first;
+        return *out_first != NULL;
+    }
     if (file < 0)
         return false;
     *out_first = ftruncate(file, (off_t)bytes) == 0 ? map(file, bytes) : NULL;
@@ -98,8 +111,9 @@ static void retire(uint8_t *view, size_t bytes)
 void hm_memory_destroy(struct hm_memory *memory)
 {
     if (!memory->borrowed) {
+        if (memory->host != memory->device)
+            unmap(memory->host, memory->bytes);
         retire(memory->device, memory->bytes);
-        unmap(memory->host, memory->bytes);
     }
     *memory = (struct hm_memory){.bytes = 0};
 }
@@ -263,7 +277,7 @@ void hm_kernel_end(void)
 
 static void protect(const struct hm_span *span)
 {
-    if (!hm_modes()->use_resource)
+    if (!hm_modes()->use_resource || has_no_objects)
         return;
     const int access = span->writers   ? PROT_READ | PROT_WRITE
                        : span->readers ? PROT_READ
