@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* While this process does something that cannot stop in between, as loading a file: its time limit,
- * and signals that ask it to end. What is said then is made beforehand. Private to replay/. */
+/* While this process does something that cannot stop in between, as loading a file, or running
+ * kernels itself: its time limit, and signals that ask it to end. What is said then is made
+ * beforehand. Private to replay/. */
 #ifndef REPLAY_GUARD_H
 #define REPLAY_GUARD_H
 

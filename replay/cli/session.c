@@ -546,17 +546,20 @@ enum hal_status replay_session_run(struct replay_session *s)
     s->is_watched = isatty(STDERR_FILENO);
     s->deadline_ns = hal_deadline_ns(s->program->time_limit_ns);
     enum hal_status status = s->program->trusted ? HAL_OK : open_jail(s);
-    if (s->jail)
+    const bool guarded = status == HAL_OK;
+    if (guarded)
         replay_guard_begin(s->program);
     if (status == HAL_OK)
         status = load_all(s);
-    if (s->jail)
+    if (s->jail && guarded) /* from here on the sandbox's parent keeps the limit */
         replay_guard_end();
     if (status == HAL_OK)
         status = replay(s);
     if (status != HAL_OK && s->summary.report.hung)
         status = look_again(s);
     hide_progress(s); /* also of what ended early */
+    if (!s->jail && guarded)
+        replay_guard_end();
     return status;
 }
 

@@ -100,6 +100,13 @@ TEST_ON(all_of_it_has_a_time_limit, struct fixture *fixture)
                 1);
     fixture_expect(fixture, fixture->err, "took longer than its limit of 0.2 s");
     fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
+    build_endless(fixture);
+    assert_exit(
+        replay(fixture, "--device=cpu", "--trusted", "--timeout=600", "--time-limit=0.5", "--json"),
+        1);
+    fixture_expect(fixture, fixture->err, "took longer than its limit of 0.5 s");
+    fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
+    assert_exit(replay(fixture, "--device=cpu", "--trusted", "--time-limit=0.001", "--json"), 1);
 }
 
 /* What takes long then is done by the process that nobody watches: the report knows no trace yet.
