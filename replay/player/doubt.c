@@ -381,7 +381,8 @@ static bool agree(const struct trace_content_event *event, const struct replay_t
                memcmp(expected, digest, sizeof digest) == 0;
     for (size_t i = 0; i < ranges->count; i++) {
         const uint64_t from = ranges->list[i].begin - event->offset;
-        if (memcmp(actual + from, expected + from, ranges->list[i].end - ranges->list[i].begin))
+        if (memcmp(actual + from, expected + from, ranges->list[i].end - ranges->list[i].begin) !=
+            0)
             return false;
     }
     return true;
