@@ -192,9 +192,8 @@ void capture_accesses(const struct hal_command_buffer *commands, const struct ha
 }
 
 /* Dispatches in a row often share kernel and state. */
-static __attribute__((noinline)) void add_dispatch(struct builder *builder,
-                                                   const struct hal_command_buffer *commands,
-                                                   const struct hal_segment *segment)
+static void add_dispatch(struct builder *builder, const struct hal_command_buffer *commands,
+                         const struct hal_segment *segment)
 {
     const struct dispatched run = dispatched_by(segment);
     if (run.executable == builder->run.executable && run.entry == builder->run.entry &&
@@ -203,6 +202,16 @@ static __attribute__((noinline)) void add_dispatch(struct builder *builder,
     builder->run = run;
     kernel_accesses(&commands->states[run.state], run.executable, run.entry,
                     &(struct trace_access_sink){.visit = add, .user = builder});
+}
+
+/* Not inlined: what most commands pass stays in registers. */
+static __attribute__((noinline)) void add_accesses(struct builder *builder,
+                                                   const struct hal_command_buffer *commands,
+                                                   const struct hal_segment *segment, bool exact)
+{
+    const struct trace_access_sink sink = {.visit = add, .user = builder};
+    if (trace_command_accesses((const void *)segment, &sink) && exact)
+        add_dispatch(builder, commands, segment);
 }
 
 /* ---- The survey --------------------------------------------------------------------------- */
@@ -214,38 +223,54 @@ _Static_assert(sizeof(struct trace_copy) <= fixed_bytes &&
                    sizeof(struct trace_fill) <= fixed_bytes,
                "they fit");
 
-enum {
-    surveyed = 1 << HAL_SEGMENT_BARRIER | 1 << HAL_SEGMENT_UPDATE |
-               1 << HAL_SEGMENT_PUSH_CONSTANTS | 1 << HAL_SEGMENT_PUSH_DESCRIPTOR_SET |
-               1 << HAL_SEGMENT_DISPATCH | 1 << HAL_SEGMENT_DEBUG_BEGIN |
-               1 << HAL_SEGMENT_EVENTS_WAIT, /* others have no list */
-};
+static inline void survey_bytes(struct capture_survey *survey, const struct hal_segment *segment)
+{
+    if (segment->bytes > survey->largest_bytes)
+        survey->largest_bytes = segment->bytes;
+}
 
-/* Records are as long as their segments, but for two kinds. */
-static inline void survey_segment(struct capture_survey *survey, const struct hal_segment *segment)
+static inline void survey_list(struct capture_survey *survey, uint32_t count)
+{
+    if (count > survey->longest_list)
+        survey->longest_list = count;
+}
+
+/* Records are as long as their segments, but for two kinds. True: the command may access memory;
+ * the kinds that do not are most of a command buffer, and cost no more than this. */
+static inline bool survey_segment(struct capture_survey *survey, const struct hal_segment *segment,
+                                  bool exact)
 {
     const struct hal_segment_barrier *barrier = (const void *)segment;
     const struct hal_segment_events_wait *wait = (const void *)segment;
-    uint32_t longest = 0;
-    if (!(surveyed >> segment->kind & 1))
-        return;
-    if (segment->kind == HAL_SEGMENT_BARRIER) {
-        longest = barrier->buffer_count;
-    } else if (segment->kind == HAL_SEGMENT_DISPATCH) {
-        survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
-        return;
-    } else if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN) {
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_PUSH_CONSTANTS:
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: survey_bytes(survey, segment); return false;
+    case HAL_SEGMENT_BARRIER:
+        survey_bytes(survey, segment);
+        survey_list(survey, barrier->buffer_count);
+        return false;
+    case HAL_SEGMENT_EVENTS_WAIT:
+        survey_bytes(survey, segment);
+        survey_list(survey, wait->buffer_count);
+        survey_list(survey, wait->event_count);
+        return false;
+    case HAL_SEGMENT_DEBUG_BEGIN:
         survey->has_labels = true;
         survey->record_bytes += sizeof(struct trace_debug);
         survey->record_bytes -= segment->bytes;
-        return;
-    } else if (segment->kind == HAL_SEGMENT_EVENTS_WAIT) {
-        longest = wait->buffer_count > wait->event_count ? wait->buffer_count : wait->event_count;
+        return false;
+    case HAL_SEGMENT_DISPATCH:
+        survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
+        return exact; /* else all states are taken once, at the end */
+    case HAL_SEGMENT_UPDATE: survey_bytes(survey, segment); return true;
+    case HAL_SEGMENT_FILL:
+    case HAL_SEGMENT_COPY:
+    case HAL_SEGMENT_DISPATCH_INDIRECT: return true;
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET:
+    case HAL_SEGMENT_DEBUG_END: break;
     }
-    if (segment->bytes > survey->largest_bytes)
-        survey->largest_bytes = segment->bytes;
-    if (longest > survey->longest_list)
-        survey->longest_list = longest;
+    return false;
 }
 
 struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
@@ -265,9 +290,8 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     struct capture_uses *uses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;
-        survey_segment(&survey, segment);
-        if (trace_command_accesses((const void *)segment, &sink) && exact)
-            add_dispatch(&builder, commands, segment);
+        if (survey_segment(&survey, segment, exact))
+            add_accesses(&builder, commands, segment, exact);
         at += segment->bytes;
     }
     *out_survey = survey;
