@@ -91,7 +91,7 @@ struct capture_content {
     const void *data;
     const void *before; /* of a change: what the bytes were; NULL: unknown */
     /* Memory that is read in place while the host may store into it, which this tells: pieces in
-     * which it does become changes of which nobody knows more. NULL: nobody can. */
+     * which it does become changes without the bytes before. NULL: nobody can. */
     const struct capture_pages *watched_by;
     uint32_t file; /* string: a queue read the bytes from there; 0: not */
     uint64_t file_offset;

@@ -158,7 +158,7 @@ static enum trace_access_mode binding_mode(void *user, uint64_t executable, uint
     return info ? TRACE_ACCESS_NONE : TRACE_ACCESS_UNKNOWN;
 }
 
-/* `executable` NULL: nobody asks what the kernel does. */
+/* `executable` NULL: takes all bindings as accessed in an unknown way. */
 static inline void kernel_accesses(const struct hal_dispatch_state *state,
                                    const struct hal_executable *executable, uint32_t entry,
                                    const struct trace_access_sink *sink)

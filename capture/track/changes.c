@@ -7,7 +7,7 @@
 /* Host and device may share a page, so the system's account of pages is refined by comparison with
  * a copy. Those of larger mappings together have a limit, and go once the host has left such a
  * mapping alone for some time while work was under way: where there is none, pages that both may
- * have written are changes of which nobody knows more. */
+ * have written are recorded without the bytes before. */
 enum {
     small_bytes = 1 << 20,
     most_copied_bytes = 256 << 20,

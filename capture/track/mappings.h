@@ -15,7 +15,7 @@
  * unobserved work may write is the host's. One inside is recorded as a change that either may have
  * made (TRACE_MAPPED_CHANGE): a replay decides, or says that it cannot. The same goes for pages
  * that the host stored into; those that it left alone were changed by the device. There, too, a
- * shadow tells which bytes changed; where it would be too large, nobody knows.
+ * shadow tells which bytes changed; NULL where it would be too large.
  *
  * Where the program announces what it writes, by flushing it, nothing is looked for. */
 #ifndef CAPTURE_MAPPINGS_H

@@ -163,7 +163,7 @@ HAL_API void hal_work_end(struct hal_work *work);
 /* Those of a kind that fail, counted from 1; 0: none. */
 struct hal_failures {
     uint32_t first, last;
-    _Atomic uint32_t count; /* so many came by */
+    _Atomic uint32_t count; /* calls that passed */
 };
 
 /* Failures on demand, for tests. */
