@@ -64,6 +64,6 @@ allow hal/compiler/msl/include/msl/vector.h '#include "msl/traits.h"'
 allow viewer/terminal/term.c '#include <curses.h>'
 allow format/container/frames.c '#include <zstd.h>'
 allow format/encode.c '#include "format/trace.pb-c.h"'
-allow tests/unit/test_frames.c '#include <zstd.h>'
-allow tests/unit/test_ring.c '#include "capture/stream/ring.h"'
+allow tests/unit/format/test_frames.c '#include <zstd.h>'
+allow tests/unit/capture/test_ring.c '#include "capture/stream/ring.h"'
 echo "check-layers: every planted violation was found"

@@ -5,7 +5,7 @@
 
 #include "hal/base/status.h"
 #include "tests/support/test.h"
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 #include <math.h>
 

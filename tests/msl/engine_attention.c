@@ -2,7 +2,7 @@
 /* What attention.metal computes, in double. */
 #include "tests/msl/engine.h"
 #include "tests/msl/engine_blocks.h"
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* Block formats, one number at a time, written from their description and not from the kernels. */
 #include "tests/msl/engine_blocks.h"
 
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>

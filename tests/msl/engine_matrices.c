@@ -3,7 +3,7 @@
 #include "tests/msl/engine.h"
 #include "tests/msl/engine_blocks.h"
 #include "tests/support/test.h"
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 #include <math.h>
 

@@ -24,7 +24,7 @@
 #include "tests/msl/suite.h"
 
 #include "tests/support/test.h"
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 #include <sys/resource.h>
 

@@ -2,7 +2,7 @@
 /* What the C of a case computes with: floats as bits, and rounding to the narrow types. */
 #include "tests/msl/suite.h"
 
-#include "tests/unit/msl_fixture.h"
+#include "tests/unit/msl/msl_fixture.h"
 
 uint16_t suite_half_bits(float value)
 {
