@@ -239,30 +239,36 @@ static void later_calls(struct suite *suite, uint64_t unused)
     check_buffer(suite, before, 0, bytes, sizeof bytes);
 }
 
-/* Work that runs, on both queues, while the device is lost: nothing of it counts. */
+/* Work that runs, on both queues, while the device is lost: nothing of it counts. Each queue has a
+ * target of its own, and work in front whose end tells that the copies may have begun. */
 static void running(struct suite *suite, uint64_t copies)
 {
     enum { BYTES = 8 << 20 };
-    struct hal_device *device = troubled(suite, "lost:3");
+    struct hal_device *device = troubled(suite, "lost:5");
     const struct hal_buffer_desc desc = {.label = "large", .bytes = BYTES};
     struct hal_buffer *from = suite_buffer_of(suite, device, &desc);
-    struct hal_buffer *to = suite_buffer_of(suite, device, &desc);
-    struct hal_command_buffer *commands = suite_commands_of(suite, device, "long", HAL_REUSABLE);
-    struct hal_semaphore *done[2], *last = suite_semaphore_of(suite, device, "last", 0);
-    for (uint64_t i = 0; i < copies; i++) {
-        check_ok(suite, hal_command_copy(commands, from, 0, to, 0, BYTES));
-        check_ok(suite, hal_command_barrier(commands, NULL));
-    }
-    check_ok(suite, hal_command_buffer_end(commands));
+    struct hal_semaphore *done[2], *front[2], *last = suite_semaphore_of(suite, device, "last", 0);
     for (uint64_t i = 0; i < 2; i++) {
+        struct hal_buffer *to = suite_buffer_of(suite, device, &desc);
+        struct hal_command_buffer *commands =
+            suite_commands_of(suite, device, "long", HAL_ONE_SHOT);
+        for (uint64_t c = 0; c < copies; c++) {
+            check_ok(suite, hal_command_copy(commands, from, 0, to, 0, BYTES));
+            check_ok(suite, hal_command_barrier(commands, NULL));
+        }
+        check_ok(suite, hal_command_buffer_end(commands));
+        front[i] = suite_semaphore_of(suite, device, "front", 0);
         done[i] = suite_semaphore_of(suite, device, "done", 0);
         const struct hal_semaphore_value signal = {done[i], 1};
+        check_ok(suite, chain(device, 1 + i, NULL, 0, front[i], 1));
         check_ok(suite, hal_queue_submit(device, &(struct hal_submit_desc){.queues = 1 + i,
                                                                            .signals = &signal,
                                                                            .signal_count = 1,
                                                                            .commands = &commands,
                                                                            .command_count = 1}));
     }
+    for (uint64_t i = 0; i < 2; i++)
+        suite_wait(suite, front[i], 1);
     check_ok(suite, chain(device, 0, NULL, 0, last, 1));
     is_lost(suite, last);
     check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
