@@ -29,7 +29,7 @@ static void build(struct fixture *fixture, enum forging what)
 static void expect_no_success(struct fixture *fixture, int status, enum forging what,
                               const char *option)
 {
-    static const char *const words[] = {"same:", "\"result\":\"same\"", "no difference"};
+    static const char *const words[] = {"same:", "\"result\":\"same\"", "no difference from"};
     if (status == 0)
         fail_msg("%d with %s succeeds:\n%s%s", (int)what, option, fixture->out, fixture->err);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
