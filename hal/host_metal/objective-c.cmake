@@ -16,8 +16,8 @@ if(NOT HALTRACE_OBJC_COMPILER OR NOT EXISTS ${objc_headers}/objc.h)
 endif()
 
 # Its folder alone: beside it lie headers of gcc that would hide clang's.
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/objc_include)
-file(CREATE_LINK ${objc_headers} ${CMAKE_BINARY_DIR}/objc_include/objc SYMBOLIC)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/objc_include)
+file(CREATE_LINK ${objc_headers} ${PROJECT_BINARY_DIR}/objc_include/objc SYMBOLIC)
 
 if(NOT CMAKE_OBJC_COMPILER)
     set(CMAKE_OBJC_COMPILER ${HALTRACE_OBJC_COMPILER})

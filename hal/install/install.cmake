@@ -53,15 +53,15 @@ if(NOT CMAKE_CROSSCOMPILING)
     set(made "")
     foreach(program ${programs})
         foreach(shell bash zsh fish)
-            set(file ${CMAKE_BINARY_DIR}/gen/completion/${shell}/${program})
+            set(file ${PROJECT_BINARY_DIR}/gen/completion/${shell}/${program})
             add_custom_command(OUTPUT ${file}
-                COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/gen/completion/${shell}
+                COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/gen/completion/${shell}
                 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hal/install/completion.sh ${shell}
                         $<TARGET_FILE:${program}> ${file}
                 DEPENDS ${program} hal/install/completion.sh hal/install/completion.awk VERBATIM)
             list(APPEND made ${file})
         endforeach()
-        set(folder ${CMAKE_BINARY_DIR}/gen/completion)
+        set(folder ${PROJECT_BINARY_DIR}/gen/completion)
         install(FILES ${folder}/bash/${program}
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
         install(FILES ${folder}/zsh/${program} RENAME _${program}
@@ -87,9 +87,9 @@ if(NOT APPLE)
     foreach(part ${parts})
         list(APPEND objects $<TARGET_OBJECTS:${part}>)
     endforeach()
-    set(folder ${CMAKE_BINARY_DIR}/lib/static)
-    set(symbols ${CMAKE_BINARY_DIR}/gen/hal/hal.exports.symbols
-        ${CMAKE_BINARY_DIR}/gen/hal/hal_base.exports.symbols)
+    set(folder ${PROJECT_BINARY_DIR}/lib/static)
+    set(symbols ${PROJECT_BINARY_DIR}/gen/hal/hal.exports.symbols
+        ${PROJECT_BINARY_DIR}/gen/hal/hal_base.exports.symbols)
     list(TRANSFORM symbols PREPEND --keep-global-symbols= OUTPUT_VARIABLE keep)
     add_custom_command(OUTPUT ${folder}/libhal.a
         COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
@@ -112,22 +112,22 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
 configure_file(hal/install/haltrace.pc.in gen/haltrace.pc @ONLY)
 configure_file(hal/install/haltrace-static.pc.in gen/haltrace-static.pc @ONLY)
 configure_package_config_file(hal/install/haltrace-config.cmake.in
-    ${CMAKE_BINARY_DIR}/gen/haltrace-config.cmake INSTALL_DESTINATION ${package}
+    ${PROJECT_BINARY_DIR}/gen/haltrace-config.cmake INSTALL_DESTINATION ${package}
     PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/gen/haltrace-config-version.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/gen/haltrace-config-version.cmake
     COMPATIBILITY SameMinorVersion)
 set_target_properties(hal_base PROPERTIES EXPORT_NAME halbase)
 install(EXPORT haltrace NAMESPACE haltrace:: FILE haltrace-targets.cmake DESTINATION ${package})
-install(FILES ${CMAKE_BINARY_DIR}/gen/haltrace-config.cmake
-    ${CMAKE_BINARY_DIR}/gen/haltrace-config-version.cmake DESTINATION ${package})
-install(FILES ${CMAKE_BINARY_DIR}/gen/haltrace.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/gen/haltrace-config.cmake
+    ${PROJECT_BINARY_DIR}/gen/haltrace-config-version.cmake DESTINATION ${package})
+install(FILES ${PROJECT_BINARY_DIR}/gen/haltrace.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(TARGET hal_static)
-    install(FILES ${CMAKE_BINARY_DIR}/gen/haltrace-static.pc
+    install(FILES ${PROJECT_BINARY_DIR}/gen/haltrace-static.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
 add_custom_target(uninstall
-    COMMAND ${CMAKE_COMMAND} -DLISTS=${CMAKE_BINARY_DIR}/installed
+    COMMAND ${CMAKE_COMMAND} -DLISTS=${PROJECT_BINARY_DIR}/installed
             -P ${CMAKE_CURRENT_SOURCE_DIR}/hal/install/uninstall.cmake VERBATIM)
 
 # ---- Packages -------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ set(CPACK_PACKAGE_FILE_NAME haltrace-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${C
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
 # Kernels are compiled when they are used.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "clang-16 | clang-17 | clang-18 | clang-19")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS

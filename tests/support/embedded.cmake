@@ -2,9 +2,9 @@
 
 # haltrace_embed(TARGET FILE NAME): FILE's bytes as the array NAME in gen/.../FILE.h.
 function(haltrace_embed target file name)
-    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-    set(header ${CMAKE_BINARY_DIR}/gen/${folder}/${file}.h)
-    set(script ${CMAKE_SOURCE_DIR}/tests/workloads/embed.cmake)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    set(header ${PROJECT_BINARY_DIR}/gen/${folder}/${file}.h)
+    set(script ${PROJECT_SOURCE_DIR}/tests/workloads/embed.cmake)
     add_custom_command(OUTPUT ${header}
         COMMAND ${CMAKE_COMMAND} -D INPUT=${CMAKE_CURRENT_SOURCE_DIR}/${file} -D OUTPUT=${header}
             -D NAME=${name} -P ${script}
@@ -18,9 +18,9 @@ find_program(HALTRACE_GLSLANG glslangValidator DOC "GLSL to SPIR-V, for tests")
 # haltrace_spirv_modules(TARGET FILE): each CASE_name in FILE as the array spv_name in
 # gen/.../FILE.h.
 function(haltrace_spirv_modules target file)
-    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-    set(header ${CMAKE_BINARY_DIR}/gen/${folder}/${file}.h)
-    set(script ${CMAKE_SOURCE_DIR}/tests/support/spirv_modules.cmake)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    set(header ${PROJECT_BINARY_DIR}/gen/${folder}/${file}.h)
+    set(script ${PROJECT_SOURCE_DIR}/tests/support/spirv_modules.cmake)
     add_custom_command(OUTPUT ${header}
         COMMAND ${CMAKE_COMMAND} -D GLSLANG=${HALTRACE_GLSLANG}
             -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${file} -D OUTPUT=${header} -P ${script}
@@ -37,9 +37,9 @@ function(haltrace_spirv_kernels target file name definition)
         message(STATUS "no glslangValidator or spirv-link: ${target} has no kernels in SPIR-V")
         return()
     endif()
-    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-    set(header ${CMAKE_BINARY_DIR}/gen/${folder}/${file}.h)
-    set(script ${CMAKE_SOURCE_DIR}/tests/support/spirv_link.cmake)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    set(header ${PROJECT_BINARY_DIR}/gen/${folder}/${file}.h)
+    set(script ${PROJECT_SOURCE_DIR}/tests/support/spirv_link.cmake)
     add_custom_command(OUTPUT ${header}
         COMMAND ${CMAKE_COMMAND} -D GLSLANG=${HALTRACE_GLSLANG} -D LINK=${HALTRACE_SPIRV_LINK}
             -D SOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${file} -D NAME=${name} -D OUTPUT=${header}
