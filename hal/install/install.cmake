@@ -1,10 +1,14 @@
 # What is installed, and where: programs, libraries with what others need to build against them,
 # the modules and helpers that these load, documents; `uninstall`; and the packages.
 
-set(programs hal-capture hal-replay hal-trace hal-view)
 set(libraries hal hal_base)
-set(modules hal_capture)
+set(programs "")
+set(modules "")
 set(helpers "")
+if(HALTRACE_TOOLS)
+    set(programs hal-capture hal-replay hal-trace hal-view)
+    set(modules hal_capture)
+endif()
 foreach(target hal-msl-cc hal-spirv-cc)
     if(TARGET ${target})
         list(APPEND helpers ${target})
@@ -29,27 +33,33 @@ install(TARGETS ${libraries} EXPORT haltrace LIBRARY DESTINATION ${CMAKE_INSTALL
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${modules} LIBRARY DESTINATION ${HALTRACE_INSTALL_MODULES})
 install(TARGETS ${helpers} RUNTIME DESTINATION ${HALTRACE_INSTALL_HELPERS})
-install(FILES hal/hal.h hal/channels.h hal/executables.h hal/flags.h hal/profiling.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal)
-install(FILES hal/base/status.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal/base)
+foreach(header ${HAL_HEADERS})
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES hal/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal/${folder})
+    if(HALTRACE_TOOLS) # the documents point to them
+        install(FILES hal/${header} DESTINATION ${CMAKE_INSTALL_DOCDIR}/hal/${folder})
+    endif()
+endforeach()
 foreach(program ${programs})
     install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()
-install(FILES format/trace.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/haltrace)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
-# Documents lie to each other as they do here, so that their links lead somewhere.
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
-install(FILES hal/hal.h hal/channels.h hal/executables.h hal/flags.h hal/profiling.h DESTINATION ${CMAKE_INSTALL_DOCDIR}/hal)
-install(DIRECTORY tests/workloads/decode
-    DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/workloads FILES_MATCHING PATTERN "*.[ch]"
-    PATTERN "*.metal" PATTERN "*.comp")
+if(HALTRACE_TOOLS)
+    install(FILES format/trace.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/haltrace)
+    # Documents lie to each other as they do here, so that their links lead somewhere.
+    install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
+    install(DIRECTORY tests/workloads/decode
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/workloads FILES_MATCHING PATTERN "*.[ch]"
+        PATTERN "*.metal" PATTERN "*.comp")
+endif()
 
 # ---- Completion of command lines ------------------------------------------------------------------
 
 # Made from what the programs say about themselves. Where another machine's programs are built,
 # they cannot be asked.
-if(NOT CMAKE_CROSSCOMPILING)
+if(HALTRACE_TOOLS AND NOT CMAKE_CROSSCOMPILING)
     set(made "")
     foreach(program ${programs})
         foreach(shell bash zsh fish)
@@ -75,11 +85,14 @@ endif()
 # ---- For those who link it ------------------------------------------------------------------------
 
 # libhal.a: one object with everything, in which only the public functions have names for others.
-set(static_packages libzstd libprotobuf-c libxxhash libcrypto)
+set(static_packages libcrypto)
 set(static_libraries -lpthread -ldl -lm)
 if(NOT APPLE)
-    list(APPEND static_packages libunwind)
-    set(parts hal hal_base hal_msl hal_spirv hal_capture_parts haltrace haltrace_schema)
+    set(parts hal hal_base hal_msl hal_spirv)
+    if(HALTRACE_TOOLS) # the capture, which then is there without a module
+        list(APPEND static_packages libzstd libprotobuf-c libxxhash libunwind)
+        list(APPEND parts hal_capture_parts haltrace haltrace_schema)
+    endif()
     if(TARGET hal_vulkan)
         list(APPEND parts hal_vulkan)
     endif()
@@ -132,6 +145,9 @@ add_custom_target(uninstall
 
 # ---- Packages -------------------------------------------------------------------------------------
 
+if(NOT PROJECT_IS_TOP_LEVEL)
+    return()
+endif()
 set(CPACK_PACKAGE_NAME haltrace)
 set(CPACK_PACKAGE_VENDOR "haltrace")
 set(CPACK_PACKAGE_CONTACT "haltrace developers <haltrace@localhost>")
