@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between stream.c, threads.c, copier.c and writer.c alone. */
+/* Between stream.c, reserve.c, threads.c, copier.c and writer.c alone. */
 #ifndef CAPTURE_THREADS_H
 #define CAPTURE_THREADS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/stream/stream.c, threads.c and writer.c without a device: records and contents of several
- * threads, the error that ends recording, and a forked child. */
+/* capture/stream/stream.c, reserve.c, threads.c and writer.c without a device: records and contents
+ * of several threads, the error that ends recording, and a forked child. */
 #include "capture/stream/threads.h"
 
 #include "format/limits.h"
