@@ -131,9 +131,12 @@ struct replay_plan {
     bool borrows;                 /* all but ops, objects and blocks is another plan's */
 };
 
-/* Zeroed space for a record of `bytes`, in the plan's memory. HAL_NO_MEMORY, also for the limit. */
+/* Zeroed space for a record of `bytes`, in the plan's memory; and the same, not zeroed.
+ * HAL_NO_MEMORY, also for the limit. */
 enum hal_status replay_plan_room(struct replay_plan *plan, size_t bytes,
                                  void **out_record) HAL_CHECKED;
+enum hal_status replay_plan_take(struct replay_plan *plan, size_t bytes,
+                                 void **out_room) HAL_CHECKED;
 
 /* A new object, all else zero. */
 enum hal_status replay_plan_object(struct replay_plan *plan, enum replay_kind kind,

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of decoding, and what the checks of all events share: ids become indices, operations
+ * and contents are added to the plan. */
+#include "replay/plan/decode.h"
+
+#include "hal/base/mem.h"
+
+#include <inttypes.h>
+
+void replay_decoder_finish(struct replay_decoder *decoder)
+{
+    hal_idmap_finish(&decoder->objects);
+    hal_idmap_finish(&decoder->contents);
+    hal_idmap_finish(&decoder->submissions);
+    hal_idmap_finish(&decoder->left_out);
+    hal_idmap_finish(&decoder->done_ids);
+    free(decoder->done);
+    free(decoder->unsettled);
+    free(decoder->lost);
+    *decoder = (struct replay_decoder){0};
+}
+
+enum hal_status replay_decode_no_memory(const char *what)
+{
+    return hal_fail(HAL_NO_MEMORY, "no memory for the plan's %s", what);
+}
+
+enum hal_status replay_decode_done(struct replay_decoder *decoder,
+                                   const struct trace_submission_done *done)
+{
+    uint32_t index;
+    if (hal_idmap_find(&decoder->done_ids, done->submission, &index))
+        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " ended twice", done->submission);
+    void *list = decoder->done;
+    if (decoder->done_count >= UINT32_MAX - 1 ||
+        !hal_grow(&list, &decoder->done_capacity, decoder->done_count + 1, sizeof *decoder->done))
+        return replay_decode_no_memory("submissions");
+    decoder->done = list;
+    decoder->done[decoder->done_count] = (struct replay_done){
+        .end_ns = done->head.end_ns, .status = done->head.status, .message = done->message};
+    if (!hal_idmap_add(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count, &index))
+        return replay_decode_no_memory("submissions");
+    decoder->done_count++;
+    return HAL_OK;
+}
+
+const struct replay_done *replay_decode_find_done(const struct replay_decoder *decoder,
+                                                  uint64_t submission)
+{
+    uint32_t index;
+    if (!hal_idmap_find(&decoder->done_ids, submission, &index))
+        return NULL;
+    return &decoder->done[index];
+}
+
+enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
+                                   uint64_t object, const struct trace_event *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    void *ops = plan->ops;
+    if (!hal_grow(&ops, &plan->op_capacity, plan->op_count + 1, sizeof *plan->ops))
+        return replay_decode_no_memory("operations");
+    plan->ops = ops;
+    plan->ops[plan->op_count++] =
+        (struct replay_op){.action = action, .object = (uint32_t)object, .event = event};
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, const struct trace_event *created)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint32_t index;
+    if (*id == 0)
+        return hal_fail(HAL_CORRUPT, "the new object has no id");
+    if (hal_idmap_find(&decoder->objects, *id, &index))
+        return hal_fail(HAL_CORRUPT, "object %" PRIu64 " is created a second time", *id);
+    HAL_TRY(replay_plan_object(plan, kind, created, &index));
+    plan->objects[index].id = *id;
+    if (!hal_idmap_add(&decoder->objects, *id, index, &index))
+        return replay_decode_no_memory("objects");
+    *id = index;
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, struct replay_object **out_object)
+{
+    struct replay_plan *plan = decoder->plan;
+    char name[REPLAY_NAME_BYTES];
+    uint32_t index;
+    if (!hal_idmap_find(&decoder->objects, *id, &index))
+        return hal_fail(HAL_CORRUPT, "%s %" PRIu64 " does not exist", replay_kind_name(kind), *id);
+    struct replay_object *object = &plan->objects[index];
+    if (object->kind != kind)
+        return hal_fail(HAL_CORRUPT, "%s is no %s", replay_object_name(plan, index, name),
+                        replay_kind_name(kind));
+    if (object->destroyed)
+        return hal_fail(HAL_CORRUPT, "%s was destroyed before",
+                        replay_object_name(plan, index, name));
+    *id = index;
+    *out_object = object;
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *buffer,
+                                    uint64_t offset, uint64_t size,
+                                    struct replay_object **out_buffer)
+{
+    struct replay_object *object;
+    HAL_TRY(replay_decode_use(decoder, REPLAY_BUFFER, buffer, &object));
+    const struct trace_buffer_create *created = (const void *)object->created;
+    char name[REPLAY_NAME_BYTES];
+    if (!hal_range_fits(offset, size, created->size))
+        return hal_fail(
+            HAL_CORRUPT, "%" PRIu64 " bytes from %" PRIu64 " leave %s, which has %" PRIu64, size,
+            offset, replay_object_name(decoder->plan, (uint32_t)*buffer, name), created->size);
+    *out_buffer = object;
+    return HAL_OK;
+}
+
+/* The content exists and has `size` bytes. HAL_NOT_FOUND when the file lost it. */
+enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *content,
+                                      uint64_t size)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint64_t bytes = 0;
+    uint32_t index;
+    HAL_TRY(trace_reader_content_size(plan->reader, *content, &bytes));
+    if (bytes != size)
+        return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %" PRIu64 " bytes, not %" PRIu64,
+                        *content, bytes, size);
+    if (!hal_idmap_find(&decoder->contents, *content, &index)) {
+        void *list = plan->contents;
+        if (plan->content_count >= UINT32_MAX - 1 ||
+            !hal_grow(&list, &plan->content_capacity, plan->content_count + 1,
+                      sizeof *plan->contents))
+            return replay_decode_no_memory("contents");
+        plan->contents = list;
+        index = (uint32_t)plan->content_count;
+        if (!hal_idmap_add(&decoder->contents, *content, index, &index))
+            return replay_decode_no_memory("contents");
+        plan->contents[plan->content_count++] =
+            (struct replay_content){.number = *content, .bytes = bytes};
+        plan->info.content_bytes += bytes;
+    }
+    *content = index;
+    return HAL_OK;
+}
