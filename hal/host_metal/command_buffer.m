@@ -381,7 +381,7 @@ static bool is_final(uint64_t code)
 - (void)hm_endRun:(const struct hm_run *)run
 {
     NSError *const error = run->fail_at != SIZE_MAX ? [self hm_injectedError] : nil;
-    hm_capture_note(self);
+    hm_notes_add(self);
     const BOOL late = hm_modes()->late_handlers && [self hm_onlySignals];
     [self hm_dropCommands];
     pthread_mutex_lock(&_lock);

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counter sample buffers: timestamps at the boundaries of encoders. */
+/* The device's clock, and counter sample buffers: timestamps at the boundaries of encoders. */
 #import "hal/host_metal/metal.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 MTLCommonCounter const MTLCommonCounterTimestamp = @"GPUTimestamp";
 MTLCommonCounterSet const MTLCommonCounterSetTimestamp = @"timestamp";
 NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
+
+enum { GPU_CLOCK_ORIGIN = 1000000 };
+
+uint64_t hm_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* 24 MHz: 3 ticks in 125 ns. */
+MTLTimestamp hm_device_time(uint64_t ns)
+{
+    return hm_modes()->gpu_clock ? ns / 125 * 3 + ns % 125 * 3 / 125 + GPU_CLOCK_ORIGIN : ns;
+}
 
 @interface HMCounter : NSObject <MTLCounter>
 @end

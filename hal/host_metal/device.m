@@ -3,28 +3,14 @@
 #import "hal/host_metal/metal.h"
 
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 /* In other files: see metal.h. */
 #pragma clang diagnostic ignored "-Wprotocol"
 #pragma clang diagnostic ignored "-Wobjc-property-implementation"
 
-enum { MAX_DEVICES = 8, GPU_CLOCK_ORIGIN = 1000000 };
+enum { MAX_DEVICES = 8 };
 static const uint64_t FIRST_REGISTRY_ID = UINT64_C(0x100000001);
-
-uint64_t hm_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
-/* 24 MHz: 3 ticks in 125 ns. */
-MTLTimestamp hm_device_time(uint64_t ns)
-{
-    return hm_modes()->gpu_clock ? ns / 125 * 3 + ns % 125 * 3 / 125 + GPU_CLOCK_ORIGIN : ns;
-}
 
 /* ---- The devices of the process ----------------------------------------------------------- */
 

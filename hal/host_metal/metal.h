@@ -333,7 +333,9 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
 @end
 
 /* While a capture runs, what has run becomes part of its document. */
-void hm_capture_note(HMCommandBuffer *buffer);
+void hm_notes_begin(const char *path);
+void hm_notes_add(HMCommandBuffer *buffer);
+void hm_notes_end(void);
 
 /* At exit: the completion handlers that HOST_METAL=latehandlers holds back. */
 void hm_send_late_completions(void);

@@ -127,3 +127,16 @@ bool hm_every_nth(_Atomic uint64_t *counter, uint64_t n)
 {
     return n && (atomic_fetch_add(counter, 1) + 1) % n == 0;
 }
+
+/* The system that HOST_METAL pretends to be. */
+@implementation NSProcessInfo
++ (NSProcessInfo *)processInfo
+{
+    return [[[self alloc] init] autorelease];
+}
+- (NSString *)operatingSystemVersionString
+{
+    return [NSString
+        stringWithFormat:@"Version 14.4 (Build HOST%lu)", (unsigned long)hm_modes()->system];
+}
+@end

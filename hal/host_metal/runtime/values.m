@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NSNumber, NSData, NSError, NSURL, NSProcessInfo. */
-#import "hal/host_metal/modes.h"
+/* NSNumber, NSData, NSError, NSURL. */
 #import "hal/host_metal/runtime/runtime.h"
 
 @implementation NSNumber
@@ -277,17 +276,5 @@ NSError *host_metal_error(NSErrorDomain domain, NSInteger code, NSString *messag
 {
     [_path release];
     [super dealloc];
-}
-@end
-
-@implementation NSProcessInfo
-+ (NSProcessInfo *)processInfo
-{
-    return [[[self alloc] init] autorelease];
-}
-- (NSString *)operatingSystemVersionString
-{
-    return [NSString
-        stringWithFormat:@"Version 14.4 (Build HOST%lu)", (unsigned long)hm_modes()->system];
 }
 @end
