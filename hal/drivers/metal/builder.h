@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program while it is made: what program.m and launch.m share. */
+/* A program while it is made: what program.m and launch.m share (builder.m). */
 #ifndef HAL_METAL_BUILDER_H
 #define HAL_METAL_BUILDER_H
 

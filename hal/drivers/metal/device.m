@@ -7,20 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* ---- Text --------------------------------------------------------------------------------- */
-
-NSString *metal_string(const char *text)
-{
-    NSString *string = text ? [NSString stringWithUTF8String:text] : nil;
-    return string ? string : @"";
-}
-
-const char *metal_error_text(NSError *error)
-{
-    const char *text = error ? error.localizedDescription.UTF8String : NULL;
-    return text ? text : "Metal gives no reason";
-}
-
 /* ---- The system's devices ----------------------------------------------------------------- */
 
 /* Held as long as a device is open: all of them, so that opening one twice gives the same. */

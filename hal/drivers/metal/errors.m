@@ -1,29 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What errors of Metal mean for submissions: a device that was removed, or that this process may
- * not use any more, is lost. */
+/* What errors of Metal mean for submissions. */
 #import "hal/drivers/metal/queue.h"
 
 #include <inttypes.h>
-
-/* ---- Errors ------------------------------------------------------------------------------- */
-
-enum hal_status metal_error_status(NSError *error)
-{
-    switch ((MTLCommandBufferError)error.code) {
-    case MTLCommandBufferErrorOutOfMemory: return HAL_NO_MEMORY;
-    case MTLCommandBufferErrorDeviceRemoved:
-    case MTLCommandBufferErrorAccessRevoked: return HAL_DEVICE_LOST;
-    case MTLCommandBufferErrorNone:
-    case MTLCommandBufferErrorInternal:
-    case MTLCommandBufferErrorTimeout:
-    case MTLCommandBufferErrorPageFault:
-    case MTLCommandBufferErrorNotPermitted:
-    case MTLCommandBufferErrorInvalidResource:
-    case MTLCommandBufferErrorMemoryless:
-    case MTLCommandBufferErrorStackOverflow: break;
-    }
-    return HAL_FAILED;
-}
 
 /* The encoder that faulted, " (encoder 2 of 3, 'name')", as far as Metal knows it. */
 static void name_encoder(NSError *error, char *out_text, size_t bytes)

@@ -48,7 +48,7 @@ struct metal_mark;
 /* What Metal allows in one encoder. */
 enum { METAL_MAX_SLOTS = 31 };
 
-/* ---- Text --------------------------------------------------------------------------------- */
+/* ---- Text (text.m) ------------------------------------------------------------------------ */
 
 /* Autoreleased, never nil; what is no UTF-8 becomes an empty string. NULL: empty. */
 NSString *metal_string(const char *text);
@@ -56,7 +56,7 @@ NSString *metal_string(const char *text);
 /* The error's own words; borrowed from the error, never NULL. */
 const char *metal_error_text(NSError *error);
 
-/* What a command buffer's error is for the HAL (errors.m). */
+/* What a command buffer's error is for the HAL. */
 enum hal_status metal_error_status(NSError *error);
 
 /* ---- Memory (memory.m) -------------------------------------------------------------------- */

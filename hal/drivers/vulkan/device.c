@@ -9,19 +9,6 @@
 
 enum { MAX_PHYSICAL = 64, MAX_FAMILIES = 32 };
 
-void vulkan_name(struct vulkan_device *device, VkObjectType type, uint64_t handle,
-                 const char *label)
-{
-    const VkDebugUtilsObjectNameInfoEXT info = {
-        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
-        .objectType = type,
-        .objectHandle = handle,
-        .pObjectName = label,
-    };
-    if (vulkan_has_debug_utils && label)
-        (void)vk.SetDebugUtilsObjectNameEXT(device->device, &info);
-}
-
 /* ---- The system's devices ------------------------------------------------------------------- */
 
 static uint32_t list_physical(VkPhysicalDevice out_list[MAX_PHYSICAL])

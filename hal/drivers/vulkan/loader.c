@@ -264,3 +264,16 @@ enum hal_status vulkan_hold(void)
     pthread_mutex_unlock(&hold_lock);
     return status;
 }
+
+void vulkan_name(struct vulkan_device *device, VkObjectType type, uint64_t handle,
+                 const char *label)
+{
+    const VkDebugUtilsObjectNameInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
+        .objectType = type,
+        .objectHandle = handle,
+        .pObjectName = label,
+    };
+    if (vulkan_has_debug_utils && label)
+        (void)vk.SetDebugUtilsObjectNameEXT(device->device, &info);
+}

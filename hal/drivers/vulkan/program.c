@@ -4,13 +4,6 @@
 
 #include "hal/base/mem.h"
 
-enum hal_status vulkan_no_memory(const struct vulkan_builder *builder)
-{
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_NO_MEMORY, "no memory to prepare %s",
-                    hal_object_name(&builder->commands->object, name));
-}
-
 /* ---- Transfers ------------------------------------------------------------------------------ */
 
 static void copy_staged(struct vulkan_builder *builder, struct vulkan_place target,

@@ -29,7 +29,12 @@ struct vulkan_builder {
     uint32_t state;
 };
 
-enum hal_status vulkan_no_memory(const struct vulkan_builder *builder);
+HAL_CHECKED static inline enum hal_status vulkan_no_memory(const struct vulkan_builder *builder)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_NO_MEMORY, "no memory to prepare %s",
+                    hal_object_name(&builder->commands->object, name));
+}
 
 /* ---- barrier.c ---- */
 
