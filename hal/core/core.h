@@ -122,6 +122,12 @@ struct hal_device {
     uint32_t pins;                /* devices_lock: at_exit uses the device */
 };
 
+/* The handle of a driver's device, which it takes over: with the cache of freed buffers before it
+ * unless `caching_bytes` is 0, and with the capture that flags and environment ask for. */
+enum hal_status hal_device_create(struct hal_driver_device *driver,
+                                  const struct hal_device_info *driver_info, uint64_t caching_bytes,
+                                  struct hal_device **out_device) HAL_CHECKED;
+
 /* Enters the gate or says why that is impossible. */
 enum hal_status hal_device_enter(struct hal_device *device) HAL_CHECKED;
 
@@ -233,7 +239,7 @@ void hal_own_object_free(struct hal_object *object);
 /* Frees a channel, whose rank leaves its group when the thread is inside no gate. */
 void hal_channel_free(struct hal_channel *channel);
 
-/* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
+/* ---- Flags (flags.c) ----------------------------------------------------------------------- */
 
 /* The part of a run that is to be captured. */
 enum hal_window_kind {
@@ -284,11 +290,6 @@ enum hal_status hal_profiling_limit(int64_t *out_limit_ns) HAL_CHECKED;
 
 /* Nothing is said about captures that flags or environment asked for. */
 bool hal_profiling_quiet(void);
-
-/* *io_caching_bytes stays where the URI has no parameter `caching`. */
-enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
-                                uint64_t *io_caching_bytes,
-                                struct hal_driver_device **out_device) HAL_CHECKED;
 
 /* ---- Modules (modules.c) ------------------------------------------------------------------ */
 

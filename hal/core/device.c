@@ -199,19 +199,14 @@ static enum hal_status add_caching(struct hal_driver_device *driver, uint64_t by
     return hal_caching_create(driver, bytes, out_caching);
 }
 
-enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
+enum hal_status hal_device_create(struct hal_driver_device *driver,
+                                  const struct hal_device_info *driver_info, uint64_t caching_bytes,
+                                  struct hal_device **out_device)
 {
-    struct hal_settings settings;
-    struct hal_device_info info = {0};
-    struct hal_driver_device *driver;
+    struct hal_device_info info = *driver_info;
     struct hal_caching *caching;
     struct hal_device *device = NULL;
-    static pthread_once_t pinned = PTHREAD_ONCE_INIT;
-    HAL_TRY(hal_check_place(out_device, "the device"));
-    HAL_TRY(hal_settings_get(&settings));
-    pthread_once(&pinned, hal_module_pin);
-    HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
-    enum hal_status status = add_caching(driver, settings.caching_bytes, &info, &caching);
+    enum hal_status status = add_caching(driver, caching_bytes, &info, &caching);
     if (status != HAL_OK) {
         driver->ops->device_destroy(driver);
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/core/flags.c and hal/core/drivers.c: flags leave the command line, beat the environment, and
+/* hal/core/flags.c and hal/drivers/drivers.c: flags leave the command line, beat the environment, and
  * name the device; URIs are strict. */
 #include "tests/support/hal_fixture.h"
 

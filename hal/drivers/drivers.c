@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The drivers, those of this library and those that are loaded when asked for; their devices, and
- * opening one by URI: "scheme", "scheme://path", "scheme?name=value&name=value". */
+ * opening one by URI: "scheme", "scheme://path", "scheme?name=value&name=value". It stands above
+ * the core, which knows no driver. */
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 
@@ -210,8 +211,10 @@ static void assert_complete(const struct hal_driver_ops *ops)
     assert(ops->queue_submit && ops->object_destroy && ops->waits_interrupt);
 }
 
-enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
-                                uint64_t *io_caching_bytes, struct hal_driver_device **out_device)
+/* *io_caching_bytes stays where the URI has no parameter `caching`. */
+static enum hal_status open_driver(const char *whole, struct hal_device_info *out_info,
+                                   uint64_t *io_caching_bytes,
+                                   struct hal_driver_device **out_device)
 {
     struct uri uri = {.text = hal_copy_string(whole)};
     if (!uri.text)
@@ -230,4 +233,17 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
         assert_complete((*out_device)->ops);
     free(uri.text);
     return status;
+}
+
+enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
+{
+    struct hal_settings settings;
+    struct hal_device_info info = {0};
+    struct hal_driver_device *driver;
+    static pthread_once_t pinned = PTHREAD_ONCE_INIT;
+    HAL_TRY(hal_check_place(out_device, "the device"));
+    HAL_TRY(hal_settings_get(&settings));
+    pthread_once(&pinned, hal_module_pin);
+    HAL_TRY(open_driver(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
+    return hal_device_create(driver, &info, settings.caching_bytes, out_device);
 }
