@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host calls of submissions: a few threads that may block, started when they are first needed. */
+/* The threads that host calls run on: a few that may block, started when they are first needed. */
 #include "hal/core/engine/parts.h"
 
 #include <stdio.h>
@@ -54,25 +54,6 @@ enum hal_status hal_engine_call(struct hal_engine *engine, struct hal_thread_cal
     }
     pthread_mutex_unlock(&callers->lock);
     return status;
-}
-
-static void run_host_call(struct hal_thread_call *call)
-{
-    struct hal_work *work =
-        (struct hal_work *)(void *)((uint8_t *)call - offsetof(struct hal_work, call));
-    work->begin_ns = hal_clock_ns();
-    const enum hal_status status = work->engine->ops->call(work);
-    work->end_ns = hal_clock_ns();
-    work->busy_ns = work->end_ns - work->begin_ns;
-    if (status != HAL_OK)
-        hal_work_fail(work, status, hal_message());
-    hal_work_end(work);
-}
-
-enum hal_status hal_work_call(struct hal_work *work)
-{
-    work->call.run = run_host_call;
-    return hal_engine_call(work->engine, &work->call);
 }
 
 void hal_callers_init(struct hal_callers *callers)

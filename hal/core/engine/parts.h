@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the submission engine share: timeline.c has the rules of a value, semaphore.c
  * knows who waits for one, wait.c the threads that do, work.c the submissions, loss.c lost devices,
- * call.c host calls. */
+ * call.c the threads for host calls. */
 #ifndef HAL_ENGINE_PARTS_H
 #define HAL_ENGINE_PARTS_H
 
@@ -94,7 +94,6 @@ void hal_work_lose_all_locked(struct hal_engine *engine, struct hal_changes *cha
 
 /* ---- Host calls (call.c) ------------------------------------------------------------------ */
 
-enum hal_status hal_work_call(struct hal_work *work) HAL_CHECKED;
 void hal_callers_init(struct hal_callers *callers);
 void hal_callers_finish(struct hal_callers *callers);
 

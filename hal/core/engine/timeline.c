@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+pthread_mutex_t hal_engine_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* ---- Values ------------------------------------------------------------------------------- */
 
 void hal_timeline_init(struct hal_semaphore *semaphore, uint64_t initial_value)

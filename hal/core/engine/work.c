@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-pthread_mutex_t hal_engine_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static const size_t of_link = offsetof(struct hal_work, link);
 
 /* ---- Readiness ---------------------------------------------------------------------------- */
@@ -295,6 +293,25 @@ static void lose_on_demand(const struct hal_work *work)
     hal_engine_lose(work->engine, message);
 }
 
+static void run_host_call(struct hal_thread_call *call)
+{
+    struct hal_work *work =
+        (struct hal_work *)(void *)((uint8_t *)call - offsetof(struct hal_work, call));
+    work->begin_ns = hal_clock_ns();
+    const enum hal_status status = work->engine->ops->call(work);
+    work->end_ns = hal_clock_ns();
+    work->busy_ns = work->end_ns - work->begin_ns;
+    if (status != HAL_OK)
+        hal_work_fail(work, status, hal_message());
+    hal_work_end(work);
+}
+
+static enum hal_status call_host(struct hal_work *work)
+{
+    work->call.run = run_host_call;
+    return hal_engine_call(work->engine, &work->call);
+}
+
 /* True: it has ended. */
 static bool start(struct hal_work *work, struct hal_changes *changes)
 {
@@ -305,7 +322,7 @@ static bool start(struct hal_work *work, struct hal_changes *changes)
     share_loss(work);
     if (!work->host.run || work->status != HAL_OK)
         return engine->ops->start(work, changes);
-    const enum hal_status status = hal_work_call(work);
+    const enum hal_status status = call_host(work);
     if (status != HAL_OK)
         hal_work_fail(work, status, hal_message());
     return status != HAL_OK;
