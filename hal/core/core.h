@@ -221,11 +221,8 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
 
 /* ---- What work may use (use.c) ------------------------------------------------------------- */
 
-/* HAL_INVALID: the buffer was given back, or is a subspan of one that was. */
-enum hal_status hal_check_lease(const struct hal_buffer *buffer) HAL_CHECKED;
-
-/* A submission about to be handed in, as hal_queue_hand_in takes it. HAL_INVALID: it names such a
- * buffer, or bytes that a scoped mapping still shows to the host. */
+/* A submission about to be handed in, as hal_queue_hand_in takes it. HAL_INVALID: it names a buffer
+ * that was given back, or bytes that a scoped mapping still shows to the host. */
 enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit_desc *desc,
                               const struct hal_submission *what) HAL_CHECKED;
 
@@ -405,6 +402,8 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_usage(const struct hal_buffer *buffer,
                                 enum hal_buffer_usage usage) HAL_CHECKED;
+/* It was given back to the pool, or is a subspan of one that was. */
+enum hal_status hal_check_lease(const struct hal_buffer *buffer) HAL_CHECKED;
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                               uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,

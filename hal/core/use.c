@@ -8,18 +8,6 @@
 
 /* ---- Transient buffers --------------------------------------------------------------------- */
 
-enum hal_status hal_check_lease(const struct hal_buffer *buffer)
-{
-    char name[HAL_OBJECT_NAME_BYTES], lease[HAL_OBJECT_NAME_BYTES];
-    if (!buffer->lease || !atomic_load_explicit(&buffer->lease->given_back, memory_order_acquire))
-        return HAL_OK;
-    hal_object_name(&buffer->object, name);
-    if (buffer->lease == buffer)
-        return hal_fail(HAL_INVALID, "%s was given back by hal_queue_dealloca", name);
-    return hal_fail(HAL_INVALID, "%s is a part of %s, which was given back by hal_queue_dealloca",
-                    name, hal_object_name(&buffer->lease->object, lease));
-}
-
 static bool is_buffer(const struct hal_object *object)
 {
     return object->kind == HAL_OBJECT_BUFFER || object->kind == HAL_OBJECT_SUBSPAN;

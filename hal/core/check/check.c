@@ -44,6 +44,27 @@ enum hal_status hal_check_label(const char *label)
                     HAL_MAX_LABEL_BYTES);
 }
 
+/* ---- Command buffers ---------------------------------------------------------------------- */
+
+enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
+{
+    if (commands && !commands->sealed)
+        return HAL_OK;
+    HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s is sealed and cannot change",
+                    hal_object_name(&commands->object, name));
+}
+
+enum hal_status hal_check_sealed(const struct hal_command_buffer *commands)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (commands->sealed)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
+                    hal_object_name(&commands->object, name));
+}
+
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
 enum hal_status hal_check_buffer_desc(const struct hal_device *device,
@@ -116,6 +137,18 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
     return hal_fail(HAL_INVALID,
                     "%s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64 " is outside", name,
                     buffer->bytes, offset, bytes);
+}
+
+enum hal_status hal_check_lease(const struct hal_buffer *buffer)
+{
+    char name[HAL_OBJECT_NAME_BYTES], lease[HAL_OBJECT_NAME_BYTES];
+    if (!buffer->lease || !atomic_load_explicit(&buffer->lease->given_back, memory_order_acquire))
+        return HAL_OK;
+    hal_object_name(&buffer->object, name);
+    if (buffer->lease == buffer)
+        return hal_fail(HAL_INVALID, "%s was given back by hal_queue_dealloca", name);
+    return hal_fail(HAL_INVALID, "%s is a part of %s, which was given back by hal_queue_dealloca",
+                    name, hal_object_name(&buffer->lease->object, lease));
 }
 
 static const char *usage_name(enum hal_buffer_usage usage)
