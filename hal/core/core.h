@@ -282,6 +282,12 @@ enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char 
  * HAL_INVALID: another option has a value that it cannot have. */
 enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
 
+/* "5s", "500ms"; false: it is none, or out of bounds (HAL_LEAST_LAST_NS, HAL_MOST_LAST_NS). */
+bool hal_duration_parse(const char *text, int64_t *out_ns);
+
+/* "#s3..#s5", "#s3", "#s3..", "signal". */
+bool hal_window_parse(const char *text, struct hal_window_place *out_place);
+
 /* How long the end of a capture waits for the work in flight. */
 enum hal_status hal_profiling_limit(int64_t *out_limit_ns) HAL_CHECKED;
 
@@ -352,13 +358,7 @@ void hal_recorder_finish(struct hal_device *device);
 /* At a submission: makes a checkpoint when it is due. Outside the gate. */
 void hal_recorder_before(struct hal_device *device);
 
-/* "5s", "500ms"; false: it is none, or out of bounds. */
-bool hal_recorder_parse(const char *text, int64_t *out_last_ns);
-
 /* ---- Windows (window.c) ------------------------------------------------------------------- */
-
-/* "#s3..#s5", "#s3", "#s3..", "signal". */
-bool hal_window_parse(const char *text, struct hal_window_place *out_place);
 
 /* Gives the device the window of the settings. HAL_EXISTS: its signal is the program's own. */
 enum hal_status hal_window_create(struct hal_device *device,

@@ -129,7 +129,7 @@ static bool read_switch(const char *text, bool *out_on)
 static bool read_wait(const char *text, int64_t *out_wait_ns)
 {
     *out_wait_ns = HAL_FOREVER;
-    return strcmp(text, "forever") == 0 || hal_recorder_parse(text, out_wait_ns);
+    return strcmp(text, "forever") == 0 || hal_duration_parse(text, out_wait_ns);
 }
 
 /* `source` is the flag or the variable. */
@@ -168,7 +168,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
         break;
     case LAST:
-        if (!hal_recorder_parse(value, &last_ns))
+        if (!hal_duration_parse(value, &last_ns))
             known = "must be a time from 10ms to 24h, as in 5s, 500ms or 2m";
         break;
     case WAIT:
@@ -352,7 +352,7 @@ static enum hal_status choose_window(const char *const values[SETTING_COUNT],
     if (chosen == WINDOW)
         hal_window_parse(values[WINDOW], place);
     else if (chosen == LAST)
-        hal_recorder_parse(values[LAST], &settings->options.last_ns);
+        hal_duration_parse(values[LAST], &settings->options.last_ns);
     if (chosen == LAST)
         place->kind = HAL_WINDOW_RECORDER;
     else if (chosen == SCOPE || chosen == GROUP)

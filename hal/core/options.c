@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that options of a capture may have, wherever they come from. */
+/* The words, the times and the places that options of a capture may have, wherever they come from.
+ */
+#include "hal/base/locator.h"
+#include "hal/base/mem.h"
 #include "hal/core/core.h"
 
 #include <string.h>
@@ -104,4 +107,50 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     HAL_TRY(hal_profiling_choose(HAL_CONTENTS, "profiling contents", &options->contents));
     HAL_TRY(hal_profiling_choose(HAL_OUTPUTS, "profiling outputs", &options->outputs));
     return hal_profiling_choose(HAL_FILES, "profiling files", &options->files);
+}
+
+/* ---- Times and places ---------------------------------------------------------------------- */
+
+/* "500ms", "5s", "2m", "1h"; seconds without a unit. */
+bool hal_duration_parse(const char *text, int64_t *out_ns)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"", 1000000000},
+                 {"s", 1000000000},
+                 {"ms", 1000000},
+                 {"m", 60000000000},
+                 {"h", 3600000000000}};
+    uint64_t value = 0, ns;
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (!hal_mul_size(value, 10, &value) ||
+            !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(text, units[i].unit) != 0)
+            continue;
+        if (!hal_mul_size(value, units[i].ns, &ns) || ns < (uint64_t)HAL_LEAST_LAST_NS ||
+            ns > (uint64_t)HAL_MOST_LAST_NS)
+            return false;
+        *out_ns = (int64_t)ns;
+        return true;
+    }
+    return false;
+}
+
+bool hal_window_parse(const char *text, struct hal_window_place *out_place)
+{
+    struct hal_locator_range range;
+    *out_place = (struct hal_window_place){.kind = HAL_WINDOW_SIGNAL};
+    if (strcmp(text, "signal") == 0)
+        return true;
+    if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
+        return false;
+    out_place->kind = HAL_WINDOW_SUBMISSIONS;
+    hal_locator_submissions(&range, &out_place->first, &out_place->last);
+    return true;
 }

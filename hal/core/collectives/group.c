@@ -118,7 +118,7 @@ static enum hal_status read_patience(int64_t *out_ns)
         return HAL_OK;
     if (strcmp(value, "never") == 0)
         *out_ns = 0;
-    else if (!hal_recorder_parse(value, out_ns))
+    else if (!hal_duration_parse(value, out_ns))
         return hal_fail(HAL_INVALID,
                         "HAL_CHANNEL_PATIENCE must be never or a time of 10ms to 24h, as in 10s, "
                         "not '%s'",

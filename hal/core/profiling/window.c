@@ -4,7 +4,6 @@
  * reaches it, so that what follows is recorded; but a program must not hang because of it. Where
  * work in flight depends on what that thread does next, the device does not become idle: then the
  * window opens, or closes, at a later submission. */
-#include "hal/base/locator.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/run.h"
@@ -40,21 +39,6 @@ struct hal_window {
     size_t seen_count;
     bool seen_more;
 };
-
-/* ---- What the user says ------------------------------------------------------------------- */
-
-bool hal_window_parse(const char *text, struct hal_window_place *out_place)
-{
-    struct hal_locator_range range;
-    *out_place = (struct hal_window_place){.kind = HAL_WINDOW_SIGNAL};
-    if (strcmp(text, "signal") == 0)
-        return true;
-    if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
-        return false;
-    out_place->kind = HAL_WINDOW_SUBMISSIONS;
-    hal_locator_submissions(&range, &out_place->first, &out_place->last);
-    return true;
-}
 
 /* ---- The signal --------------------------------------------------------------------------- */
 
