@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the core share: the device handle, the gate, and one prototype per service.
  *
- * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then promises_lock
+ * Lock order: devices_lock (devices.c), then nothing; the pool's lock (pool.h), then promises_lock
  * (promise.h), then nothing;
  * a window's lock (window.c; outside the gate), then profiling_lock; profiling_lock, then nothing;
  * objects_lock, then nothing. None is held while a table entry is called. */
@@ -92,8 +92,9 @@ struct hal_device {
     struct hal_driver_device *driver; /* the end of the chain */
     struct hal_driver_device *top;    /* its beginning; changes with the gate closed */
     struct hal_device_info info;
-    _Atomic uint32_t handles;    /* references that the application owns */
-    _Atomic uint32_t references; /* one for all handles, one per live object */
+    _Atomic uint32_t handles;               /* references that the application owns */
+    _Atomic uint32_t references;            /* one for all handles, one per live object */
+    void (*end)(struct hal_device *device); /* of device.c: the last of these went */
     _Atomic uint64_t submissions;
     _Atomic uint32_t queue_load[HAL_MAX_QUEUES]; /* submissions in flight */
 
@@ -134,12 +135,26 @@ enum hal_status hal_device_enter(struct hal_device *device) HAL_CHECKED;
 /* The same reason without entering, for those who take a lock of the core outside the gate: a child
  * process may find it held by nobody that there is. */
 enum hal_status hal_device_check_here(const struct hal_device *device) HAL_CHECKED;
-void hal_device_unreference(struct hal_device *device);
+
+/* ---- All devices (devices.c) --------------------------------------------------------------- */
+
+void hal_devices_add(struct hal_device *device);
+void hal_devices_remove(struct hal_device *device);
 
 /* Calls `visit` for every open device, which stays alive for the call. */
 void hal_each_device(void (*visit)(struct hal_device *device));
 
+/* Two devices were open at once, at some time. */
+bool hal_had_several_devices(void);
+
+/* Around the destruction of a device by a thread of its own: the process does not end meanwhile. */
+void hal_devices_hold_exit(void);
+void hal_devices_let_exit(void);
+
 /* ---- Objects (object.c) ------------------------------------------------------------------- */
+
+/* A reference less: the device ends with the last one. */
+void hal_device_unreference(struct hal_device *device);
 
 /* Completes a new object: the handle, the label (taken over), its place in the list. */
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
@@ -161,9 +176,6 @@ struct hal_open_mapping {
 };
 enum hal_status hal_mapping_note(const struct hal_mapping *mapping) HAL_CHECKED;
 void hal_mapping_forget(const struct hal_mapping *mapping);
-/* Two devices were open at once, at some time. */
-bool hal_had_several_devices(void);
-
 void hal_mappings_each(struct hal_device *device,
                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
 

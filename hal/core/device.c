@@ -8,85 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* ---- All open devices ---------------------------------------------------------------------- */
-
-static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t devices_changed = PTHREAD_COND_INITIALIZER;
-static struct hal_device *first_open;
-static _Atomic bool had_several; /* open at once, at any time */
-static uint32_t ending_count;    /* devices that threads of their own destroy */
-
-static void lock_before_fork(void)
-{
-    pthread_mutex_lock(&devices_lock);
-}
-
-static void unlock_in_parent(void)
-{
-    pthread_mutex_unlock(&devices_lock);
-}
-
-/* The child has neither the workers nor the capture's writer: it must not touch either. */
-static void leave_devices_to_parent(void)
-{
-    for (struct hal_device *device = first_open; device; device = device->next_open) {
-        atomic_store(&device->gate.state, HAL_GATE_FORKED);
-        atomic_store(&device->captured, false);
-    }
-    first_open = NULL;
-    ending_count = 0;
-    pthread_mutex_unlock(&devices_lock);
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(lock_before_fork, unlock_in_parent, leave_devices_to_parent);
-}
-
-static void list_device(struct hal_device *device)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&devices_lock);
-    if (first_open)
-        atomic_store(&had_several, true);
-    device->next_open = first_open;
-    first_open = device;
-    pthread_mutex_unlock(&devices_lock);
-}
-
-bool hal_had_several_devices(void)
-{
-    return atomic_load(&had_several);
-}
-
-static void unlist_device(struct hal_device *device)
-{
-    pthread_mutex_lock(&devices_lock);
-    while (device->pins)
-        pthread_cond_wait(&devices_changed, &devices_lock);
-    struct hal_device **link = &first_open;
-    while (*link && *link != device)
-        link = &(*link)->next_open;
-    if (*link)
-        *link = device->next_open;
-    pthread_mutex_unlock(&devices_lock);
-}
-
-void hal_each_device(void (*visit)(struct hal_device *device))
-{
-    pthread_mutex_lock(&devices_lock);
-    for (struct hal_device *device = first_open; device; device = device->next_open) {
-        device->pins++;
-        pthread_mutex_unlock(&devices_lock);
-        visit(device);
-        pthread_mutex_lock(&devices_lock);
-        device->pins--;
-        pthread_cond_broadcast(&devices_changed);
-    }
-    pthread_mutex_unlock(&devices_lock);
-}
-
 /* ---- Devices ------------------------------------------------------------------------------ */
 
 static void destroy_device(struct hal_device *device)
@@ -94,7 +15,7 @@ static void destroy_device(struct hal_device *device)
     hal_profiling_finish(device);
     hal_window_destroy(device);
     hal_recorder_finish(device);
-    unlist_device(device);
+    hal_devices_remove(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
     hal_pool_finish(&device->pool);
@@ -104,59 +25,30 @@ static void destroy_device(struct hal_device *device)
     free(device);
 }
 
-static void *end_device(void *device)
+static void *destroy_on_thread(void *device)
 {
     destroy_device(device);
-    pthread_mutex_lock(&devices_lock);
-    ending_count--;
-    pthread_cond_broadcast(&devices_changed);
-    pthread_mutex_unlock(&devices_lock);
+    hal_devices_let_exit();
     return NULL;
 }
 
-/* The process does not end in the middle of it. */
-static void wait_for_endings(void)
+/* Devices share semaphores: the last object of one may go with work of another one, whose thread,
+ * or the thread of its own that found this work ready, is the one that comes here. A thread of the
+ * device would wait for its own end. */
+static void end_device(struct hal_device *device)
 {
-    pthread_mutex_lock(&devices_lock);
-    while (ending_count > 0)
-        pthread_cond_wait(&devices_changed, &devices_lock);
-    pthread_mutex_unlock(&devices_lock);
-}
-
-static void watch_exit(void)
-{
-    (void)atexit(wait_for_endings);
-}
-
-/* A thread of the device would wait for its own end. */
-static void destroy_elsewhere(struct hal_device *device)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_t thread;
-    pthread_once(&once, watch_exit);
-    pthread_mutex_lock(&devices_lock);
-    ending_count++;
-    pthread_mutex_unlock(&devices_lock);
-    if (hal_thread_start("hal-end", end_device, device, &thread) == HAL_OK) {
+    if (!hal_thread_is_ours()) {
+        destroy_device(device);
+        return;
+    }
+    hal_devices_hold_exit();
+    if (hal_thread_start("hal-end", destroy_on_thread, device, &thread) == HAL_OK) {
         pthread_detach(thread);
         return;
     }
     hal_log(HAL_LOG_WARN, "device '%s' stays as it is: %s", device->info.uri, hal_message());
-    pthread_mutex_lock(&devices_lock);
-    ending_count--;
-    pthread_mutex_unlock(&devices_lock);
-}
-
-/* Devices share semaphores: the last object of one may go with work of another one, whose thread,
- * or the thread of its own that found this work ready, is the one that comes here. */
-void hal_device_unreference(struct hal_device *device)
-{
-    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) != 1)
-        return;
-    if (hal_thread_is_ours())
-        destroy_elsewhere(device);
-    else
-        destroy_device(device);
+    hal_devices_let_exit();
 }
 
 /* `driver` is taken over. */
@@ -174,6 +66,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     device->driver = device->top = driver;
     device->info = *info;
     device->caching = caching;
+    device->end = end_device;
     atomic_init(&device->handles, 1);
     atomic_init(&device->references, 1);
     atomic_init(&device->recorder.due_ns, INT64_MAX);
@@ -181,7 +74,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     pthread_mutex_init(&device->objects_lock, NULL);
     pthread_mutex_init(&device->profiling_lock, NULL);
     hal_condition_init(&device->profiling_changed);
-    list_device(device);
+    hal_devices_add(device);
     *out_device = device;
     return HAL_OK;
 }
@@ -250,23 +143,6 @@ void hal_device_release(struct hal_device *device)
 const struct hal_device_info *hal_device_get_info(const struct hal_device *device)
 {
     return device ? &device->info : NULL;
-}
-
-static enum hal_status fail_forked(const struct hal_device *device)
-{
-    return hal_fail(HAL_DEVICE_LOST,
-                    "device '%s' was opened before a fork and works in the parent process only",
-                    device->info.uri);
-}
-
-enum hal_status hal_device_enter(struct hal_device *device)
-{
-    return hal_gate_enter(&device->gate) ? HAL_OK : fail_forked(device);
-}
-
-enum hal_status hal_device_check_here(const struct hal_device *device)
-{
-    return atomic_load(&device->gate.state) != HAL_GATE_FORKED ? HAL_OK : fail_forked(device);
 }
 
 enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_ns)

@@ -12,6 +12,12 @@ enum hal_status hal_copy_label(const char *label, char **out_copy)
     return HAL_OK;
 }
 
+void hal_device_unreference(struct hal_device *device)
+{
+    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) == 1)
+        device->end(device);
+}
+
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label)
 {
     object->label = label;

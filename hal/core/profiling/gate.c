@@ -133,3 +133,22 @@ void hal_gate_open(struct hal_gate *gate)
     atomic_store(&gate->state, HAL_GATE_OPEN);
     hal_word_wake(&gate->state, INT_MAX);
 }
+
+/* ---- A device's gate ------------------------------------------------------------------------ */
+
+static enum hal_status fail_forked(const struct hal_device *device)
+{
+    return hal_fail(HAL_DEVICE_LOST,
+                    "device '%s' was opened before a fork and works in the parent process only",
+                    device->info.uri);
+}
+
+enum hal_status hal_device_enter(struct hal_device *device)
+{
+    return hal_gate_enter(&device->gate) ? HAL_OK : fail_forked(device);
+}
+
+enum hal_status hal_device_check_here(const struct hal_device *device)
+{
+    return atomic_load(&device->gate.state) != HAL_GATE_FORKED ? HAL_OK : fail_forked(device);
+}
