@@ -231,10 +231,10 @@ enum hal_status capture_open_file(const struct capture *capture, const char *pat
                                                 .base = options->base,
                                                 .without_sha256 = true,
                                                 .compression_level = 1};
-    struct capture_size_guard guard;
-    capture_size_guard_enter(&guard);
+    struct hal_size_guard guard;
+    hal_size_guard_enter(&guard);
     const enum hal_status status = trace_writer_open(&writer, &header, out_writer);
-    capture_size_guard_leave(&guard);
+    hal_size_guard_leave(&guard);
     forget_process(&process);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -30,31 +31,6 @@ static const char object_name[] = "the capture's memory";
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static sigset_t size_signal(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    return set;
-}
-
-void capture_size_guard_enter(struct capture_size_guard *guard)
-{
-    const sigset_t limit = size_signal();
-    sigset_t pending;
-    sigpending(&pending);
-    guard->was_pending = sigismember(&pending, SIGXFSZ) == 1;
-    pthread_sigmask(SIG_BLOCK, &limit, &guard->before);
-}
-
-void capture_size_guard_leave(const struct capture_size_guard *guard)
-{
-    const sigset_t limit = size_signal();
-    if (!guard->was_pending)
-        (void)hal_signal_wait(&limit, 0);
-    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
 /* ---- The file ---- */
@@ -130,10 +106,16 @@ static enum hal_status check_room(int descriptor, const char *path, uint64_t lea
 
 static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t bytes)
 {
-    struct capture_size_guard guard;
-    capture_size_guard_enter(&guard);
+    struct hal_size_guard guard;
+    hal_size_guard_enter(&guard);
     const int error = ftruncate(sidecar->object.number, (off_t)bytes) == 0 ? 0 : errno;
-    capture_size_guard_leave(&guard);
+    hal_size_guard_leave(&guard);
+    struct rlimit limit;
+    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+        return hal_fail(HAL_NO_MEMORY,
+                        "the sidecar '%s' cannot have %llu bytes: the limit on file sizes is %llu",
+                        sidecar->path, (unsigned long long)bytes,
+                        (unsigned long long)limit.rlim_cur);
     if (error)
         return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' cannot have %llu bytes: %s", sidecar->path,
                         (unsigned long long)bytes, strerror(error));
@@ -284,8 +266,8 @@ bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offse
     if (hal_descriptor_check(&sidecar->object, object_name) != HAL_OK)
         return false;
     const uint8_t *from = data;
-    struct capture_size_guard guard;
-    capture_size_guard_enter(&guard);
+    struct hal_size_guard guard;
+    hal_size_guard_enter(&guard);
     while (bytes) {
         const ssize_t done = pwrite(sidecar->object.number, from, bytes, (off_t)offset);
         if (done < 0 && errno == EINTR)
@@ -296,7 +278,7 @@ bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offse
         offset += (uint64_t)done;
         bytes -= (uint64_t)done;
     }
-    capture_size_guard_leave(&guard);
+    hal_size_guard_leave(&guard);
     return bytes == 0;
 }
 

@@ -8,19 +8,9 @@
 #include "format/file/sidecar.h"
 #include "hal/base/descriptor.h"
 
-#include <signal.h>
 #include <stdbool.h>
 
 enum { CAPTURE_LARGE_PAGE_BYTES = 2 << 20 };
-
-/* Between the two, running into the limit on file sizes is an error of the call and not a signal
- * that ends the application. Memory objects have the limit too. */
-struct capture_size_guard {
-    sigset_t before;
-    bool was_pending;
-};
-void capture_size_guard_enter(struct capture_size_guard *guard);
-void capture_size_guard_leave(const struct capture_size_guard *guard);
 
 struct capture_sidecar {
     struct hal_descriptor object; /* the program may close it */

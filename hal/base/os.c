@@ -20,6 +20,31 @@ int64_t hal_deadline_ns(int64_t timeout_ns)
     return timeout_ns > INT64_MAX - now ? HAL_FOREVER : now + timeout_ns;
 }
 
+static sigset_t size_signal(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    return set;
+}
+
+void hal_size_guard_enter(struct hal_size_guard *guard)
+{
+    const sigset_t limit = size_signal();
+    sigset_t pending;
+    sigpending(&pending);
+    guard->was_pending = sigismember(&pending, SIGXFSZ) == 1;
+    pthread_sigmask(SIG_BLOCK, &limit, &guard->before);
+}
+
+void hal_size_guard_leave(const struct hal_size_guard *guard)
+{
+    const sigset_t limit = size_signal();
+    if (!guard->was_pending)
+        (void)hal_signal_wait(&limit, 0);
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
 void hal_thread_name(char *out_name, size_t bytes)
 {
     if (bytes == 0 || pthread_getname_np(pthread_self(), out_name, bytes) != 0)

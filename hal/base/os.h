@@ -103,6 +103,15 @@ HAL_API bool hal_pipe(int out_ends[2]);
  * looks by itself what it was to be told of. */
 HAL_API int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns);
 
+/* Between the two, running into the limit on file sizes is an error of the call and not a signal
+ * that ends the application. Memory objects have the limit too. */
+struct hal_size_guard {
+    sigset_t before;
+    bool was_pending;
+};
+HAL_API void hal_size_guard_enter(struct hal_size_guard *guard);
+HAL_API void hal_size_guard_leave(const struct hal_size_guard *guard);
+
 /* Sees to it that the range of the file can be written without the disk, or the memory, being full
  * then. Its bytes stay. Returns an error number, or 0. */
 HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);
