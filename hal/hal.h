@@ -140,9 +140,11 @@ HAL_API enum hal_status hal_devices_list(const char *driver,
                                          void *user) HAL_CHECKED;
 
 /* Opens a device by URI: "cpu", "cpu?threads=4&queues=2". NULL: --device, else HAL_DEVICE, else
- * "cpu". When profiling was asked for by flag or environment, the capture starts here; a capture
- * that cannot start fails the call. HAL_NOT_FOUND: no driver or device of that name.
- * HAL_INVALID: a parameter is unknown or has a wrong value.
+ * "cpu". When profiling was asked for by flag or environment, the capture starts here. One that
+ * cannot start (there is no room, the file exists, the device cannot tell what was asked for) does
+ * not fail the call: the device works, nothing is recorded, and the log, or hal-capture when it
+ * started the program, says why. HAL_NOT_FOUND: no driver or device of that name. HAL_INVALID: a
+ * parameter, a flag or one of the HAL's environment variables is unknown or has a wrong value.
  *
  * Every device takes the parameter `caching`: "off", or how many bytes of freed buffers it keeps,
  * with their memory, for those who create buffers of exactly the same size, memory type and usage:

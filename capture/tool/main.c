@@ -65,8 +65,10 @@ static const char usage[] =
     "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # that part alone\n"
     "\n"
     "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it could\n"
-    "not be started, 2 for wrong arguments and destinations. Of doctor: 0, 1 something is broken,\n"
-    "2, 3 the report cannot be written.\n";
+    "not be started, 2 for wrong arguments and destinations, 3 in place of 0 when a device was "
+    "not\n"
+    "captured or a trace cannot be read. Of doctor: 0, 1 something is broken, 2, 3 the report\n"
+    "cannot be written.\n";
 
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
 enum policy {
@@ -424,7 +426,7 @@ int main(int argc, char **argv)
     exit_status = start(&options, &signals_before, &process);
     if (exit_status == 0) {
         exit_status = wait_for(process);
-        capture_summarize(&(struct capture_summary){
+        const bool recorded = capture_summarize(&(struct capture_summary){
             .run = options.run,
             .output = options.output,
             .program = options.command[0],
@@ -432,6 +434,8 @@ int main(int argc, char **argv)
             .is_part =
                 options.policies[WINDOW] || options.policies[SCOPE] || options.policies[GROUP],
         });
+        if (!recorded && exit_status == 0)
+            exit_status = EXIT_UNWRITTEN;
     } else {
         unlink(run);
     }

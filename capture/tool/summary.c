@@ -106,13 +106,13 @@ static enum hal_status open_completed(const struct capture_summary *wanted, cons
     return HAL_OK;
 }
 
-static void summarize(const struct capture_summary *wanted, const char *path)
+static bool summarize(const struct capture_summary *wanted, const char *path)
 {
     struct trace_reader *reader;
     if (open_completed(wanted, path, &reader) != HAL_OK) {
         capture_complain(0, "the trace is not readable: %s", hal_message());
         capture_orphans_remove(path, wanted->quiet);
-        return;
+        return false;
     }
     const char *name = short_path(wanted, path);
     const struct trace_counts *counts = trace_reader_counts(reader);
@@ -130,31 +130,34 @@ static void summarize(const struct capture_summary *wanted, const char *path)
         capture_complain(0, "what was recorded and is not in the file: hal-trace recover '%s'",
                          name);
     trace_reader_close(reader);
+    return true;
 }
 
 /* Every file that a process of the run captured into. */
-void capture_summarize(const struct capture_summary *wanted)
+bool capture_summarize(const struct capture_summary *wanted)
 {
     struct hal_run run;
-    unsigned traces = 0, failures = 0;
+    unsigned traces = 0, missed = 0;
+    bool recorded = true;
     hal_run_open(wanted->run, &run);
     hal_run_unlock(&run); /* files are read, which takes its time, and somebody may still run */
     unlink(wanted->run);
     capture_orphans_prepare();
     for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
         if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
-            summarize(wanted, entry + 1);
+            recorded &= summarize(wanted, entry + 1);
             traces++;
         } else if (entry[0] == HAL_RUN_FAILED) {
-            capture_complain(0, "a capture could not begin: %s", entry + 1);
-            failures++;
+            capture_complain(0, "%s", entry + 1);
+            recorded = false;
         } else if (entry[0] == HAL_RUN_MISSED) {
             capture_complain(0, "%s", hal_shown(entry + 1).text);
-            failures++;
+            missed++;
         }
     }
-    if (!traces && !failures)
+    if (!traces && !missed && recorded)
         capture_complain(0, "'%s' opened no device%s: there is no trace", wanted->program,
                          wanted->is_part ? ", or did not reach the window" : "");
     hal_run_close(&run);
+    return recorded;
 }

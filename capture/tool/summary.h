@@ -23,7 +23,8 @@ struct capture_summary {
 };
 
 /* A line for every file that a process of the run captured into, and what is wrong with it; what
- * its process did not complete is completed first. Removes the list. */
-void capture_summarize(const struct capture_summary *wanted);
+ * its process did not complete is completed first. Removes the list. False: a capture did not
+ * begin, or its file cannot be read. */
+bool capture_summarize(const struct capture_summary *wanted);
 
 #endif

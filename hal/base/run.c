@@ -2,6 +2,7 @@
 /* The list's file: entries that end with a zero byte. */
 #include "hal/base/run.h"
 
+#include "hal/base/os.h"
 #include "hal/base/places.h"
 
 #include <errno.h>
@@ -86,13 +87,25 @@ bool hal_run_has(const struct hal_run *run, enum hal_run_kind kind, const char *
     return false;
 }
 
-void hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text)
+bool hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text)
 {
     char entry[ENTRY_BYTES];
+    struct hal_size_guard guard;
     if (run->descriptor < 0)
-        return;
+        return false;
     snprintf(entry, sizeof entry, "%c%s", (char)kind, text);
-    /* A disk that is too full for the list is too full for traces, and those say so. */
-    const ssize_t written = write(run->descriptor, entry, strlen(entry) + 1);
-    (void)written;
+    const size_t bytes = strlen(entry) + 1;
+    hal_size_guard_enter(&guard);
+    const ssize_t written = write(run->descriptor, entry, bytes);
+    hal_size_guard_leave(&guard);
+    return written == (ssize_t)bytes;
+}
+
+bool hal_run_report(enum hal_run_kind kind, const char *text)
+{
+    struct hal_run run;
+    hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
+    const bool added = hal_run_add(&run, kind, text);
+    hal_run_close(&run);
+    return added;
 }

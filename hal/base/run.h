@@ -42,7 +42,11 @@ HAL_API const char *hal_run_next(const struct hal_run *run, const char *entry);
 
 HAL_API bool hal_run_has(const struct hal_run *run, enum hal_run_kind kind, const char *text);
 
-/* For later openings, `text` cut off at 4 KiB. Does nothing without a list. */
-HAL_API void hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text);
+/* For later openings, `text` cut off at 4 KiB. False: there is no list, or no room in it. */
+HAL_API bool hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text);
+
+/* Adds an entry to the list of the run that the process belongs to. False, as above: nobody else
+ * tells the user. */
+HAL_API bool hal_run_report(enum hal_run_kind kind, const char *text);
 
 #endif

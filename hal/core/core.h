@@ -123,10 +123,13 @@ struct hal_device {
     uint32_t pins;                /* devices_lock: at_exit uses the device */
 };
 
+struct hal_settings;
+
 /* The handle of a driver's device, which it takes over: with the cache of freed buffers before it
- * unless `caching_bytes` is 0, and with the capture that flags and environment ask for. */
+ * unless `settings` say 0 bytes, and with the capture that they ask for. */
 enum hal_status hal_device_create(struct hal_driver_device *driver,
-                                  const struct hal_device_info *driver_info, uint64_t caching_bytes,
+                                  const struct hal_device_info *driver_info,
+                                  const struct hal_settings *settings,
                                   struct hal_device **out_device) HAL_CHECKED;
 
 /* Enters the gate or says why that is impossible. */
@@ -332,13 +335,18 @@ enum hal_status hal_name_claim(const struct hal_profiling_options *options, char
 /* The first of FILE-2, FILE-3 that nobody has. HAL_INVALID: too long. */
 enum hal_status hal_name_next(const char *file, char *out_file, size_t bytes) HAL_CHECKED;
 
-/* Nothing came of the claimed file; `why` is for the user, NULL: another one will be tried. */
-void hal_name_unused(const char *file, const char *why);
+/* Nothing came of the claimed file. */
+void hal_name_unused(const char *file);
 
 /* ---- Layers (layers.c) -------------------------------------------------------------------- */
 
-/* Begins the capture that flags or environment ask for, if any. */
-enum hal_status hal_profiling_begin_from_settings(struct hal_device *device) HAL_CHECKED;
+/* Begins the capture that `settings` ask for, if any. Failing is told and harms nobody. */
+void hal_profiling_begin_from_settings(struct hal_device *device,
+                                       const struct hal_settings *settings);
+
+/* Tells the user the calling thread's message, which says why no capture has begun: hal-capture
+ * does when it started the program, else the log. */
+void hal_profiling_tell_failure(const struct hal_device *device);
 
 /* Ends a running capture, if any; failures are logged. Waits for the work in flight. */
 void hal_profiling_finish(struct hal_device *device);

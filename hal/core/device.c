@@ -93,23 +93,20 @@ static enum hal_status add_caching(struct hal_driver_device *driver, uint64_t by
 }
 
 enum hal_status hal_device_create(struct hal_driver_device *driver,
-                                  const struct hal_device_info *driver_info, uint64_t caching_bytes,
+                                  const struct hal_device_info *driver_info,
+                                  const struct hal_settings *settings,
                                   struct hal_device **out_device)
 {
     struct hal_device_info info = *driver_info;
     struct hal_caching *caching;
     struct hal_device *device = NULL;
-    enum hal_status status = add_caching(driver, caching_bytes, &info, &caching);
+    const enum hal_status status = add_caching(driver, settings->caching_bytes, &info, &caching);
     if (status != HAL_OK) {
         driver->ops->device_destroy(driver);
         return status;
     }
     HAL_TRY(create_handle(driver, &info, caching, &device));
-    status = hal_profiling_begin_from_settings(device);
-    if (status != HAL_OK) {
-        hal_device_unreference(device);
-        return hal_add_context(status, "device '%s' cannot be captured", info.uri);
-    }
+    hal_profiling_begin_from_settings(device, settings);
     hal_log(HAL_LOG_DEBUG, "opened device '%s'", info.uri);
     *out_device = device;
     return HAL_OK;

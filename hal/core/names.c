@@ -77,7 +77,7 @@ static enum hal_status claim(const struct hal_run *run, const struct hal_profili
                             "--device_profiling_force, replaces it)",
                             out_file);
     }
-    hal_run_add(run, HAL_RUN_CLAIMED, path);
+    (void)hal_run_add(run, HAL_RUN_CLAIMED, path);
     return HAL_OK;
 }
 
@@ -102,7 +102,7 @@ static enum hal_status claim_next(const struct hal_run *run, const char *file, c
         if (!hal_run_has(run, HAL_RUN_CLAIMED, path) && lstat(out_file, &info) != 0)
             break;
     }
-    hal_run_add(run, HAL_RUN_CLAIMED, path);
+    (void)hal_run_add(run, HAL_RUN_CLAIMED, path);
     return HAL_OK;
 }
 
@@ -115,15 +115,9 @@ enum hal_status hal_name_next(const char *file, char *out_file, size_t bytes)
     return status;
 }
 
-void hal_name_unused(const char *file, const char *why)
+void hal_name_unused(const char *file)
 {
-    struct hal_run run;
     char path[PATH_MAX];
-    if (absolute_path(file, path, sizeof path) != HAL_OK)
-        return;
-    hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
-    hal_run_add(&run, HAL_RUN_UNUSED, path);
-    if (why)
-        hal_run_add(&run, HAL_RUN_FAILED, why);
-    hal_run_close(&run);
+    if (absolute_path(file, path, sizeof path) == HAL_OK)
+        (void)hal_run_report(HAL_RUN_UNUSED, path);
 }

@@ -245,5 +245,5 @@ enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
     HAL_TRY(hal_settings_get(&settings));
     pthread_once(&pinned, hal_module_pin);
     HAL_TRY(open_driver(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
-    return hal_device_create(driver, &info, settings.caching_bytes, out_device);
+    return hal_device_create(driver, &info, &settings, out_device);
 }

@@ -47,8 +47,9 @@ says stderr 'there.pb.zst'
 says stderr '--force'
 [ ! -e started ] || fail "the program was started"
 same "$(cat there.pb.zst)" precious "the existing file"
-run 1 "$bin/decode" --tokens=1 --device_profiling_mode=queue --device_profiling_file=there.pb.zst
+run 0 "$bin/decode" --tokens=1 --device_profiling_mode=queue --device_profiling_file=there.pb.zst
 one_line
+says stderr "' is not captured: 'there.pb.zst' exists"
 same "$(cat there.pb.zst)" precious "the existing file"
 run 0 "$bin/hal-capture" --force -o there.pb.zst -- "$bin/minimal"
 run 0 "$bin/hal-replay" there.pb.zst

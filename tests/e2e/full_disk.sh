@@ -51,13 +51,15 @@ check()
 check preload.pb.zst env FULL_DISK_BYTES=1000000 LD_PRELOAD="$preload" \
     ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 
-# So full that nothing can begin, or that the beginning is cut off behind the header: the old file stays.
+# So full that nothing can begin, or that the beginning is cut off behind the header: the old file
+# stays, and the program has its results.
 printf precious >old.pb.zst
 for bytes in 10 900; do
     # shellcheck disable=SC2086 # a command with its arguments
-    run 1 env FULL_DISK_BYTES=$bytes LD_PRELOAD="$preload" \
+    run 3 env FULL_DISK_BYTES=$bytes LD_PRELOAD="$preload" \
         ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
         "$bin/hal-capture" -f -o old.pb.zst -- $decode
+    says stdout ': right'
     says stderr 'No space left on device'
     [ "$(cat old.pb.zst)" = precious ] || fail "the old file was replaced by nothing"
     [ -z "$(find sidecars -type f)" ] || fail "a capture that did not begin left a sidecar"
@@ -70,7 +72,7 @@ if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
     trap 'umount "$work/small" 2>/dev/null; clean_up' EXIT
     check small/full.pb.zst
 
-    # The sidecar's: what there is room for is taken, and too little is told before anything runs.
+    # The sidecar's: what there is room for is taken; where it is too little, nothing is recorded.
     umount small
     mount -t tmpfs -o size=12m tmpfs small
     export HAL_DEVICE_PROFILING_SIDECAR="$work/small"
@@ -80,7 +82,8 @@ if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
     run 0 "$bin/hal-replay" fits.pb.zst
     dd if=/dev/zero of=small/fill bs=1M count=11 2>/dev/null
     # shellcheck disable=SC2086 # a command with its arguments
-    run 1 "$bin/hal-capture" -o no.pb.zst -- $decode
+    run 3 "$bin/hal-capture" -o no.pb.zst -- $decode
+    says stdout ': right'
     says stderr 'has room for'
 else
     left_out "a full file system: none may be mounted here"

@@ -303,7 +303,7 @@ static enum hal_status try_name(struct hal_device *device,
         return HAL_OK;
     }
     const struct hal_kept_message kept = hal_keep_message();
-    hal_name_unused(file, status == HAL_EXISTS ? NULL : kept.text);
+    hal_name_unused(file);
     return hal_restore_message(&kept, status);
 }
 
@@ -324,20 +324,32 @@ static enum hal_status begin_numbered(struct hal_device *device,
     return status;
 }
 
-enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
+static enum hal_status begin_from(struct hal_device *device, const struct hal_settings *settings)
 {
-    struct hal_settings settings;
-    HAL_TRY(hal_settings_get(&settings));
-    if (!settings.profiling)
-        return HAL_OK;
-    if (settings.window.kind != HAL_WINDOW_NONE)
-        HAL_TRY(hal_window_create(device, &settings));
-    if (settings.window.kind != HAL_WINDOW_NONE && settings.window.kind != HAL_WINDOW_RECORDER)
+    const enum hal_window_kind window = settings->window.kind;
+    if (window != HAL_WINDOW_NONE)
+        HAL_TRY(hal_window_create(device, settings));
+    if (window != HAL_WINDOW_NONE && window != HAL_WINDOW_RECORDER)
         return HAL_OK;
     take_turn(device);
-    const enum hal_status status = begin_numbered(device, &settings.options, HAL_FOREVER);
+    const enum hal_status status = begin_numbered(device, &settings->options, HAL_FOREVER);
     end_turn(device);
     return status;
+}
+
+void hal_profiling_begin_from_settings(struct hal_device *device,
+                                       const struct hal_settings *settings)
+{
+    if (settings->profiling && begin_from(device, settings) != HAL_OK)
+        hal_profiling_tell_failure(device);
+}
+
+void hal_profiling_tell_failure(const struct hal_device *device)
+{
+    char text[HAL_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "device '%s' is not captured: %s", device->info.uri, hal_message());
+    if (!hal_run_report(HAL_RUN_FAILED, text))
+        hal_log(HAL_LOG_ERROR, "%s", text);
 }
 
 enum hal_status hal_profiling_begin_now(struct hal_device *device,
@@ -410,7 +422,10 @@ static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
         begun = hal_recorder_begun(device, options);
         device->recorder.goes_on = false;
     } else {
-        hal_name_unused(options->file, hal_message());
+        const struct hal_kept_message failure = hal_keep_message();
+        hal_name_unused(options->file);
+        (void)hal_run_report(HAL_RUN_FAILED, failure.text);
+        begun = hal_restore_message(&failure, begun);
     }
     return begun != HAL_OK || ended == HAL_OK ? begun : hal_restore_message(&kept, ended);
 }
@@ -425,7 +440,7 @@ static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
     const enum hal_status status = close_chain(device, timeout_ns);
     if (status != HAL_OK) {
         const struct hal_kept_message kept = hal_keep_message();
-        hal_name_unused(file, NULL);
+        hal_name_unused(file);
         return hal_restore_message(&kept, status);
     }
     options.file = file;

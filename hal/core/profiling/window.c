@@ -71,12 +71,6 @@ static bool is_forked(const struct hal_device *device)
     return atomic_load(&device->gate.state) == HAL_GATE_FORKED;
 }
 
-static void give_up(struct hal_window *window, const char *what)
-{
-    hal_log(HAL_LOG_ERROR, "the capture's window cannot %s: %s", what, hal_message());
-    atomic_store(&window->state, OVER);
-}
-
 /* With the lock held. False: not yet, or never. */
 static bool open_locked(struct hal_device *device, struct hal_window *window)
 {
@@ -96,9 +90,10 @@ static bool open_locked(struct hal_device *device, struct hal_window *window)
         return false;
     }
     if (status != HAL_OK) {
+        hal_profiling_tell_failure(device);
         if (window->claimed[0])
-            hal_name_unused(window->claimed, hal_message());
-        give_up(window, "open");
+            hal_name_unused(window->claimed);
+        atomic_store(&window->state, OVER);
         return false;
     }
     window->claimed[0] = '\0';
@@ -332,7 +327,6 @@ static void describe_seen(const struct hal_window *window, char out[SEEN_BYTES])
 /* hal-capture says it, where it listens. */
 static void tell_missed(const struct hal_device *device)
 {
-    struct hal_run run;
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
     describe_seen(device->window, seen);
     const uint64_t submissions = atomic_load(&device->submissions);
@@ -340,12 +334,8 @@ static void tell_missed(const struct hal_device *device)
              "device '%s' was not captured: its %" PRIu64
              " submission%s did not reach the window%s",
              device->info.uri, submissions, submissions == 1 ? "" : "s", seen);
-    hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
-    if (run.descriptor >= 0)
-        hal_run_add(&run, HAL_RUN_MISSED, text);
-    else
+    if (!hal_run_report(HAL_RUN_MISSED, text))
         hal_log(HAL_LOG_WARN, "%s", text);
-    hal_run_close(&run);
 }
 
 void hal_window_destroy(struct hal_device *device)

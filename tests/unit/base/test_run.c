@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,8 +34,8 @@ TEST(entries_are_found_in_their_order)
     hal_run_open(path, &run);
     assert_true(run.descriptor >= 0);
     assert_null(hal_run_next(&run, NULL));
-    hal_run_add(&run, HAL_RUN_CLAIMED, "/a");
-    hal_run_add(&run, HAL_RUN_FAILED, "why\nnot");
+    assert_true(hal_run_add(&run, HAL_RUN_CLAIMED, "/a"));
+    assert_true(hal_run_add(&run, HAL_RUN_FAILED, "why\nnot"));
     hal_run_close(&run);
     hal_run_open(path, &run);
     const char *first = hal_run_next(&run, NULL);
@@ -95,7 +96,7 @@ TEST(others_open_what_is_unlocked)
 {
     struct hal_run run, other;
     hal_run_open(path, &run);
-    hal_run_add(&run, HAL_RUN_CLAIMED, "/before");
+    assert_true(hal_run_add(&run, HAL_RUN_CLAIMED, "/before"));
     hal_run_close(&run);
     hal_run_open(path, &run);
     const int second = open(path, O_RDONLY | O_CLOEXEC);
@@ -104,15 +105,36 @@ TEST(others_open_what_is_unlocked)
     assert_int_equal(flock(second, LOCK_EX | LOCK_NB), 0);
     close(second);
     hal_run_open(path, &other);
-    hal_run_add(&other, HAL_RUN_CLAIMED, "/since");
+    assert_true(hal_run_add(&other, HAL_RUN_CLAIMED, "/since"));
     hal_run_close(&other);
-    hal_run_add(&run, HAL_RUN_CLAIMED, "/no more");
+    assert_false(hal_run_add(&run, HAL_RUN_CLAIMED, "/no more"));
     assert_true(hal_run_has(&run, HAL_RUN_CLAIMED, "/before"));
     assert_false(hal_run_has(&run, HAL_RUN_CLAIMED, "/since"));
     hal_run_close(&run);
     hal_run_open(path, &run);
     assert_true(hal_run_has(&run, HAL_RUN_CLAIMED, "/since"));
     assert_false(hal_run_has(&run, HAL_RUN_CLAIMED, "/no more"));
+    hal_run_close(&run);
+}
+
+/* The process that asks for it is not ended by the limit on file sizes. */
+TEST(a_list_that_cannot_grow_says_so)
+{
+    struct rlimit before;
+    struct hal_run run;
+    setenv(HAL_RUN_VARIABLE, path, 1);
+    assert_true(hal_run_report(HAL_RUN_FAILED, "there was room"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const bool grown = hal_run_report(HAL_RUN_FAILED, "there is none");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    unsetenv(HAL_RUN_VARIABLE);
+    assert_false(grown);
+    assert_false(hal_run_report(HAL_RUN_FAILED, "there is no list"));
+    hal_run_open(path, &run);
+    assert_true(hal_run_has(&run, HAL_RUN_FAILED, "there was room"));
+    assert_false(hal_run_has(&run, HAL_RUN_FAILED, "there is none"));
     hal_run_close(&run);
 }
 
@@ -124,7 +146,7 @@ TEST(no_list_is_no_error)
         hal_run_open(paths[i], &run);
         assert_int_equal(run.descriptor, -1);
         assert_null(hal_run_next(&run, NULL));
-        hal_run_add(&run, HAL_RUN_CLAIMED, "x");
+        assert_false(hal_run_add(&run, HAL_RUN_CLAIMED, "x"));
         hal_run_close(&run);
     }
 }
