@@ -121,7 +121,8 @@ void replay_order_written(struct replay_plan *plan);
  * that never comes, and leaves nothing in it that does. */
 enum hal_status replay_decode_cut(struct replay_plan *plan) HAL_CHECKED;
 
-/* What they share, in decoder.c. `what` is a plural; NULL when the trace did not see the submission end. */
+/* What they share, in decoder.c. `what` is a plural; NULL when the trace did not see the submission
+ * end. */
 enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
                                    uint64_t object, const struct trace_event *event) HAL_CHECKED;
 enum hal_status replay_decode_no_memory(const char *what) HAL_CHECKED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/core/flags.c and hal/drivers/drivers.c: flags leave the command line, beat the environment, and
- * name the device; URIs are strict. */
+/* hal/core/flags.c and hal/drivers/drivers.c: flags leave the command line, beat the environment,
+ * and name the device; URIs are strict. */
 #include "tests/support/hal_fixture.h"
 
 enum { MOST = 12 };
