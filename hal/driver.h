@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 15 };
+enum { HAL_DRIVER_ABI = 16 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -45,6 +45,8 @@ enum hal_object_kind {
     HAL_OBJECT_CHANNEL = 11,
 };
 
+struct hal_driver_device;
+
 struct hal_object {
     enum hal_object_kind kind;
     _Atomic uint32_t references;
@@ -54,6 +56,9 @@ struct hal_object {
     struct hal_object *next_live, *previous_live; /* core: the device's list of live objects */
     struct hal_object *next_dead;                 /* core: released while a layer came or went */
     void *layer_data; /* of the running layer alone: NULL before it begins and after its end */
+    /* Core: the last reference went. Calls object_destroy of `top`, then frees what else the object
+     * has. */
+    void (*destroy)(struct hal_driver_device *top, struct hal_object *object);
 };
 
 struct hal_buffer {

@@ -18,6 +18,28 @@ struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *des
     return full;
 }
 
+/* The buffer goes: undoes its export (host.c). */
+static void end_export(struct hal_driver_device *top, struct hal_buffer *buffer)
+{
+    if (!buffer->exported.data)
+        return;
+    hal_mapping_forget(&buffer->exported);
+    if (top->ops->buffer_unmap(top, &buffer->exported) != HAL_OK)
+        return; /* the buffer goes anyway */
+}
+
+static void destroy_buffer(struct hal_driver_device *top, struct hal_object *object)
+{
+    struct hal_buffer *buffer = (struct hal_buffer *)object;
+    struct hal_pool *pool = buffer->is_slab ? &object->device->pool : NULL;
+    const uint64_t bytes = buffer->bytes;
+    end_export(top, buffer);
+    hal_memory_go(object->device, bytes, buffer->memory);
+    top->ops->object_destroy(top, object);
+    if (pool)
+        hal_pool_slab_gone(pool, bytes);
+}
+
 enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_buffer_desc *desc,
                                   struct hal_buffer **out_buffer)
 {
@@ -34,6 +56,7 @@ enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_bu
     if (status != HAL_OK)
         goto fail_gate;
     hal_memory_come(device, buffer);
+    buffer->object.destroy = destroy_buffer;
     hal_object_publish(&buffer->object, device, label);
     hal_gate_leave(&device->gate);
     *out_buffer = buffer;

@@ -159,11 +159,12 @@ void hal_devices_let_exit(void);
 /* A reference less: the device ends with the last one. */
 void hal_device_unreference(struct hal_device *device);
 
-/* Completes a new object: the handle, the label (taken over), its place in the list. */
+/* Completes a new object, of which `destroy` is set: the handle, the label (taken over), its place
+ * in the list. */
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
 
-/* Completes an object that the core made by itself and tells the chain. `label` is copied. On
- * failure the object is as it was. */
+/* The same for an object that the core made by itself, of which the chain is told. `label` is
+ * copied. On failure the object is as it was. */
 enum hal_status hal_object_announce(struct hal_object *object, enum hal_object_kind kind,
                                     struct hal_device *device, const char *label) HAL_CHECKED;
 
@@ -189,27 +190,16 @@ static inline struct hal_buffer *hal_root_of(const struct hal_buffer *buffer, ui
     return buffer->root ? buffer->root : (struct hal_buffer *)(uintptr_t)buffer;
 }
 
-/* With the last reference gone and the layers told. */
-void hal_subspan_free(struct hal_buffer *subspan);
+/* `destroy` of a subspan, which a transient buffer is besides. */
+void hal_subspan_destroy(struct hal_driver_device *top, struct hal_object *object);
 
 /* The description with the defaults spelled out. */
 struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *desc);
-
-/* ---- Host memory (host.c) ----------------------------------------------------------------- */
-
-/* The buffer goes: undoes its export. */
-void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer);
-
-/* The buffer is gone: gives imported memory back, outside of all gates. */
-void hal_import_end(struct hal_import *import);
 
 /* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
 
 void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer);
 void hal_memory_go(struct hal_device *device, uint64_t bytes, uint32_t memory);
-
-/* The last reference to a transient buffer went before its dealloca. */
-void hal_transient_lost(struct hal_buffer *buffer);
 
 /* The application lets go of the device: nothing of the pool keeps it alive afterwards. */
 void hal_transient_close(struct hal_device *device);
@@ -219,7 +209,6 @@ enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 
 /* ---- Command buffers (recording.c) -------------------------------------------------------- */
 
-void hal_commands_free(struct hal_command_buffer *commands);
 void hal_spare_arenas_free(struct hal_device *device);
 
 /* ---- Events (event.c) --------------------------------------------------------------------- */
@@ -240,16 +229,6 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
  * that was given back, or bytes that a scoped mapping still shows to the host. */
 enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit_desc *desc,
                               const struct hal_submission *what) HAL_CHECKED;
-
-/* ---- Layouts (layout.c) ------------------------------------------------------------------- */
-
-/* Frees what the core has of a layout or an event. */
-void hal_own_object_free(struct hal_object *object);
-
-/* ---- Channels (channel.c) ----------------------------------------------------------------- */
-
-/* Frees a channel, whose rank leaves its group when the thread is inside no gate. */
-void hal_channel_free(struct hal_channel *channel);
 
 /* ---- Flags (flags.c) ----------------------------------------------------------------------- */
 

@@ -5,6 +5,12 @@
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 
+static void destroy_event(struct hal_driver_device *top, struct hal_object *object)
+{
+    top->ops->object_destroy(top, object);
+    free(object);
+}
+
 enum hal_status hal_event_create(struct hal_device *device, const char *label,
                                  struct hal_event **out_event)
 {
@@ -13,6 +19,7 @@ enum hal_status hal_event_create(struct hal_device *device, const char *label,
     struct hal_event *event = hal_alloc(1, sizeof *event);
     if (!event)
         return hal_fail(HAL_NO_MEMORY, "no memory for event '%s'", label ? label : "");
+    event->object.destroy = destroy_event;
     const enum hal_status status =
         hal_object_announce(&event->object, HAL_OBJECT_EVENT, device, label);
     if (status != HAL_OK) {

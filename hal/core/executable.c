@@ -145,6 +145,19 @@ static enum hal_status reflect(struct hal_executable *executable)
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
+static void destroy_executable(struct hal_driver_device *top, struct hal_object *object)
+{
+    const struct hal_executable copies = *(struct hal_executable *)object;
+    top->ops->object_destroy(top, object);
+    for (size_t i = 0; copies.layouts && i < copies.entry_point_count; i++)
+        hal_pipeline_layout_release(copies.layouts[i]);
+    free(copies.layouts);
+    free(copies.variants);
+    free(copies.entry_points);
+    free(copies.reflection);
+    free(copies.constants);
+}
+
 enum hal_status hal_executable_create(struct hal_device *device,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out_executable)
@@ -171,6 +184,7 @@ enum hal_status hal_executable_create(struct hal_device *device,
     executable->layouts = copies.layouts;
     for (size_t i = 0; copies.layouts && i < desc->entry_point_count; i++)
         hal_pipeline_layout_retain(copies.layouts[i]);
+    executable->object.destroy = destroy_executable;
     hal_object_publish(&executable->object, device, copies.label);
     status = reflect(executable);
     hal_gate_leave(&device->gate);

@@ -19,8 +19,11 @@ static void give_back(struct hal_afterwards *call)
     free(import);
 }
 
-void hal_import_end(struct hal_import *import)
+/* Memory of the program is given back outside of all gates. */
+static void destroy_imported(struct hal_driver_device *top, struct hal_object *object)
 {
+    struct hal_import *import = ((struct hal_buffer *)object)->import;
+    top->ops->object_destroy(top, object);
     hal_gate_afterwards(&import->call);
 }
 
@@ -46,6 +49,7 @@ enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_bu
     if (status != HAL_OK)
         goto fail_gate;
     buffer->import = import;
+    buffer->object.destroy = destroy_imported;
     hal_object_publish(&buffer->object, device, label);
     hal_gate_leave(&device->gate);
     *out_buffer = buffer;
@@ -106,13 +110,4 @@ enum hal_status hal_buffer_export(struct hal_buffer *buffer, void **out_pointer)
     uint8_t *base = root->imported ? root->imported : exported_of(root);
     *out_pointer = base + offset;
     return HAL_OK;
-}
-
-void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer)
-{
-    if (!buffer->exported.data)
-        return;
-    hal_mapping_forget(&buffer->exported);
-    if (top->ops->buffer_unmap(top, &buffer->exported) != HAL_OK)
-        return; /* the buffer goes anyway */
 }

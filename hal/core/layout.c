@@ -11,6 +11,12 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
+static void destroy_set_layout(struct hal_driver_device *top, struct hal_object *object)
+{
+    top->ops->object_destroy(top, object);
+    free(object);
+}
+
 enum hal_status hal_set_layout_create(struct hal_device *device,
                                       const struct hal_set_layout_desc *desc,
                                       struct hal_set_layout **out_layout)
@@ -33,6 +39,7 @@ enum hal_status hal_set_layout_create(struct hal_device *device,
     }
     if (count)
         qsort(layout->bindings, count, sizeof *layout->bindings, by_index);
+    layout->object.destroy = destroy_set_layout;
     const enum hal_status status =
         hal_object_announce(&layout->object, HAL_OBJECT_SET_LAYOUT, device, desc->label);
     if (status != HAL_OK) {
@@ -61,6 +68,14 @@ static void release_sets(struct hal_pipeline_layout *layout)
         hal_set_layout_release(layout->sets[i]);
 }
 
+static void destroy_pipeline_layout(struct hal_driver_device *top, struct hal_object *object)
+{
+    struct hal_pipeline_layout *layout = (struct hal_pipeline_layout *)(void *)object;
+    top->ops->object_destroy(top, object);
+    release_sets(layout);
+    free(layout);
+}
+
 enum hal_status hal_pipeline_layout_create(struct hal_device *device,
                                            const struct hal_pipeline_layout_desc *desc,
                                            struct hal_pipeline_layout **out_layout)
@@ -77,6 +92,7 @@ enum hal_status hal_pipeline_layout_create(struct hal_device *device,
         layout->sets[i] = desc->sets[i];
         hal_set_layout_retain(layout->sets[i]);
     }
+    layout->object.destroy = destroy_pipeline_layout;
     const enum hal_status status =
         hal_object_announce(&layout->object, HAL_OBJECT_PIPELINE_LAYOUT, device, desc->label);
     if (status != HAL_OK) {
@@ -96,16 +112,6 @@ void hal_pipeline_layout_retain(struct hal_pipeline_layout *layout)
 void hal_pipeline_layout_release(struct hal_pipeline_layout *layout)
 {
     hal_object_release(layout ? &layout->object : NULL);
-}
-
-void hal_own_object_free(struct hal_object *object)
-{
-    if (object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
-        release_sets((struct hal_pipeline_layout *)(void *)object);
-    if (object->kind == HAL_OBJECT_CHANNEL)
-        hal_channel_free((struct hal_channel *)(void *)object);
-    else
-        free(object);
 }
 
 /* ---- Pushing ------------------------------------------------------------------------------ */

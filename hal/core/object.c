@@ -64,61 +64,6 @@ static void unlink_locked(struct hal_device *device, struct hal_object *object)
         device->last_live = object->previous_live;
 }
 
-/* Calls the table at `top`, then frees the core's parts. The device is alive. */
-static void destroy(struct hal_driver_device *top, struct hal_object *object)
-{
-    char *label = object->label;
-    struct hal_executable copies = {0};
-    struct hal_command_buffer *commands = NULL;
-    struct hal_object *own = NULL; /* the core's, all of it */
-    struct hal_buffer *subspan = NULL;
-    if (object->kind == HAL_OBJECT_EXECUTABLE)
-        copies = *(struct hal_executable *)object;
-    else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
-        commands = (struct hal_command_buffer *)object;
-    else if (object->kind == HAL_OBJECT_EVENT || object->kind == HAL_OBJECT_SET_LAYOUT ||
-             object->kind == HAL_OBJECT_PIPELINE_LAYOUT || object->kind == HAL_OBJECT_CHANNEL)
-        own = object;
-    else if (object->kind == HAL_OBJECT_SUBSPAN)
-        subspan = (struct hal_buffer *)object;
-
-    struct hal_import *import = NULL;
-    struct hal_pool *pool = NULL; /* that counts it */
-    uint64_t bytes = 0;
-    if (object->kind == HAL_OBJECT_SEMAPHORE)
-        hal_promises_forget((struct hal_semaphore *)object);
-    if (object->kind == HAL_OBJECT_BUFFER) {
-        struct hal_buffer *buffer = (struct hal_buffer *)object;
-        hal_export_end(top, buffer);
-        import = buffer->import;
-        pool = buffer->is_slab ? &object->device->pool : NULL;
-        bytes = buffer->bytes;
-        if (!buffer->imported)
-            hal_memory_go(object->device, buffer->bytes, buffer->memory);
-    }
-
-    top->ops->object_destroy(top, object);
-
-    for (size_t i = 0; copies.layouts && i < copies.entry_point_count; i++)
-        hal_pipeline_layout_release(copies.layouts[i]);
-    free(copies.layouts);
-    free(copies.variants);
-    free(copies.entry_points);
-    free(copies.reflection);
-    free(copies.constants);
-    if (commands)
-        hal_commands_free(commands);
-    if (own)
-        hal_own_object_free(own);
-    if (subspan)
-        hal_subspan_free(subspan);
-    if (import)
-        hal_import_end(import);
-    if (pool)
-        hal_pool_slab_gone(pool, bytes);
-    free(label);
-}
-
 /* Puts the object off until the gate opens; false when it has opened already. It stays in the
  * list of live objects, so that a layer which ends meanwhile finds what it attached. */
 static bool put_off(struct hal_device *device, struct hal_object *object)
@@ -145,7 +90,9 @@ static void last_release(struct hal_object *object)
     pthread_mutex_lock(&device->objects_lock);
     unlink_locked(device, object);
     pthread_mutex_unlock(&device->objects_lock);
-    destroy(device->top, object);
+    char *label = object->label;
+    object->destroy(device->top, object);
+    free(label);
     hal_gate_leave(&device->gate);
     hal_device_unreference(device);
 }

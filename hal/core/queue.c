@@ -131,6 +131,12 @@ enum hal_status hal_queue_flush(struct hal_device *device, uint64_t queues)
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
+static void destroy_semaphore(struct hal_driver_device *top, struct hal_object *object)
+{
+    hal_promises_forget((struct hal_semaphore *)object);
+    top->ops->object_destroy(top, object);
+}
+
 enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,
                                      uint64_t initial_value, struct hal_semaphore **out_semaphore)
 {
@@ -146,6 +152,7 @@ enum hal_status hal_semaphore_create(struct hal_device *device, const char *labe
     status = device->top->ops->semaphore_create(device->top, label, initial_value, &semaphore);
     if (status != HAL_OK)
         goto fail_gate;
+    semaphore->object.destroy = destroy_semaphore;
     hal_object_publish(&semaphore->object, device, copy);
     hal_gate_leave(&device->gate);
     *out_semaphore = semaphore;

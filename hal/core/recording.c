@@ -55,6 +55,27 @@ void hal_spare_arenas_free(struct hal_device *device)
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
+static void destroy_commands(struct hal_driver_device *top, struct hal_object *object)
+{
+    struct hal_command_buffer *commands = (struct hal_command_buffer *)object;
+    struct hal_recording *recording = commands->recording;
+    const size_t capacity = recording->arena_capacity;
+    top->ops->object_destroy(top, object);
+    for (size_t i = 0; i < recording->retained_count; i++)
+        hal_object_release(recording->retained[i]);
+    while (recording->constants) {
+        struct hal_constant_chunk *next = recording->constants->next;
+        free(recording->constants);
+        recording->constants = next;
+    }
+    free(recording->retained);
+    free(recording->notes);
+    free(recording);
+    free(commands->states);
+    keep_arena(object->device, commands->arena, capacity);
+    free(commands);
+}
+
 enum hal_status hal_command_buffer_create(struct hal_device *device,
                                           const struct hal_command_buffer_desc *desc,
                                           struct hal_command_buffer **out_commands)
@@ -82,6 +103,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
     commands->categories =
         desc->categories ? desc->categories : HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
     commands->recording = recording;
+    commands->object.destroy = destroy_commands;
     hal_object_publish(&commands->object, device, label);
     recording->is_noted = device->top->ops->note_command != NULL;
     if (device->top->ops->command_buffer_created)
@@ -105,25 +127,6 @@ void hal_command_buffer_retain(struct hal_command_buffer *commands)
 void hal_command_buffer_release(struct hal_command_buffer *commands)
 {
     hal_object_release(commands ? &commands->object : NULL);
-}
-
-void hal_commands_free(struct hal_command_buffer *commands)
-{
-    struct hal_recording *recording = commands->recording;
-    const size_t capacity = recording->arena_capacity;
-    for (size_t i = 0; i < recording->retained_count; i++)
-        hal_object_release(recording->retained[i]);
-    while (recording->constants) {
-        struct hal_constant_chunk *next = recording->constants->next;
-        free(recording->constants);
-        recording->constants = next;
-    }
-    free(recording->retained);
-    free(recording->notes);
-    free(recording);
-    free(commands->states);
-    keep_arena(commands->object.device, commands->arena, capacity);
-    free(commands);
 }
 
 /* ---- Recording ---------------------------------------------------------------------------- */

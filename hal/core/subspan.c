@@ -3,6 +3,16 @@
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 
+void hal_subspan_destroy(struct hal_driver_device *top, struct hal_object *object)
+{
+    struct hal_buffer *subspan = (struct hal_buffer *)object;
+    top->ops->object_destroy(top, object);
+    hal_object_release(&subspan->root->object);
+    if (subspan->lease != subspan)
+        hal_object_release(subspan->lease ? &subspan->lease->object : NULL);
+    free(subspan);
+}
+
 enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
                                    const char *label, struct hal_buffer **out_subspan)
 {
@@ -16,6 +26,7 @@ enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, u
     subspan->usage = buffer->usage;
     subspan->root = hal_root_of(buffer, &offset);
     subspan->root_offset = offset;
+    subspan->object.destroy = hal_subspan_destroy;
     const enum hal_status status =
         hal_object_announce(&subspan->object, HAL_OBJECT_SUBSPAN, buffer->object.device, label);
     if (status != HAL_OK) {
@@ -27,14 +38,4 @@ enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, u
     hal_object_retain(subspan->lease ? &subspan->lease->object : NULL);
     *out_subspan = subspan;
     return HAL_OK;
-}
-
-void hal_subspan_free(struct hal_buffer *subspan)
-{
-    if (subspan->transient)
-        hal_transient_lost(subspan);
-    hal_object_release(&subspan->root->object);
-    if (subspan->lease != subspan)
-        hal_object_release(subspan->lease ? &subspan->lease->object : NULL);
-    free(subspan);
 }

@@ -23,9 +23,11 @@ static void leave(struct hal_afterwards *call)
 }
 
 /* The others may be told: outside of all gates. */
-void hal_channel_free(struct hal_channel *channel)
+static void destroy_channel(struct hal_driver_device *top, struct hal_object *object)
 {
+    struct hal_channel *channel = (struct hal_channel *)(void *)object;
     struct hal_leaving *leaving = channel->leaving;
+    top->ops->object_destroy(top, object);
     free(channel);
     hal_gate_afterwards(&leaving->call);
 }
@@ -46,6 +48,7 @@ static enum hal_status create_rank(struct hal_device *device, struct hal_group *
         channel->rank = rank;
         channel->count = count;
         channel->leaving = leaving;
+        channel->object.destroy = destroy_channel;
         status = hal_object_announce(&channel->object, HAL_OBJECT_CHANNEL, device, label);
     }
     if (status != HAL_OK) {

@@ -256,6 +256,19 @@ static enum hal_status submit_dealloca(struct hal_device *device,
 
 static const struct hal_submit_desc nothing;
 
+/* The last reference may have gone before the dealloca. */
+static void destroy_transient(struct hal_driver_device *top, struct hal_object *object)
+{
+    struct hal_pool *pool = &object->device->pool;
+    struct hal_pool_block *block = ((struct hal_buffer *)object)->transient;
+    struct hal_pool_garbage garbage = {0};
+    hal_subspan_destroy(top, object);
+    if (!block)
+        return;
+    hal_pool_lose(pool, block, &garbage);
+    throw_away(&garbage);
+}
+
 enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_submit_desc *desc,
                                  const struct hal_buffer_desc *buffer_desc,
                                  struct hal_buffer **out_buffer)
@@ -285,6 +298,7 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
     block->value = semaphore.value + 1;
     hal_pool_taken(&device->pool, block);
     buffer->transient = block;
+    buffer->object.destroy = destroy_transient;
     buffer->lease = buffer;
     *out_buffer = buffer;
     return HAL_OK;
@@ -319,13 +333,6 @@ enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_s
     atomic_store_explicit(&buffer->given_back, true, memory_order_release);
     hal_pool_give(&device->pool, block, release);
     return HAL_OK;
-}
-
-void hal_transient_lost(struct hal_buffer *buffer)
-{
-    struct hal_pool_garbage garbage = {0};
-    hal_pool_lose(&buffer->object.device->pool, buffer->transient, &garbage);
-    throw_away(&garbage);
 }
 
 /* ---- The pool as a whole ------------------------------------------------------------------ */
