@@ -89,6 +89,7 @@ enum hal_status msl_entry_check_instance(const struct msl_entry *entry,
 /* Address spaces, attributes, literals, function constants, pragmas. */
 void msl_unit_rewrite(struct msl_unit *unit);
 
+void msl_unit_finish(struct msl_unit *unit);
 /* A string that lives as long as the unit; "" and unit->failed when memory is out. */
 const char *msl_unit_print(struct msl_unit *unit, const char *format, ...) HAL_PRINTF(2, 3);
 /* The tokens [first, last] as one line. */
