@@ -43,10 +43,9 @@ struct fission {
     struct ir_list removed;       /* unlinked, but alive: maps are keyed by address */
 };
 
+/* ---- services.c ---- */
 /* Stores the reason and returns false. */
 bool fission_refuse(struct fission *f, const char *format, ...) HAL_PRINTF(2, 3);
-
-/* ---- pass.c: small services ---- */
 bool fission_is_specialised(const struct fission *f);
 uint32_t fission_thread_count(const struct fission *f); /* specialised: exact; else the limit */
 ir_value fission_parameter(const struct fission *f, enum msl_fission_parameter parameter);
@@ -72,11 +71,13 @@ bool fission_prepare(struct fission *f);
 /* The optimiser is done with single threads: what was handed out is the function's own again. */
 void fission_keep_group_variables(struct fission *f);
 bool fission_uses_simd(const struct fission *f);
+/* Do threads wait for each other at this call, in this stage? */
+bool fission_waits(const struct fission *f, ir_value item);
+
+/* ---- tiles.c ---- */
 /* Takes tiles directly from where they were made; afterwards, what nobody uses must go. */
 void fission_join_tiles(struct fission *f);
 bool fission_check_tiles(struct fission *f);
-/* Do threads wait for each other at this call, in this stage? */
-bool fission_waits(const struct fission *f, ir_value item);
 
 /* ---- uniform.c ---- */
 void fission_find_varying(struct fission *f);

@@ -7,13 +7,6 @@
 
 enum { MAX_CONTEXT_BYTES = 1 << 20 }; /* of stack, next to what the kernel itself needs */
 
-struct region *split_region_of(const struct split *s, ir_block block)
-{
-    const size_t number = cfg_number(&s->f->cfg, block);
-    const size_t owner = number == SIZE_MAX ? SIZE_MAX : s->f->owner[number];
-    return owner == SIZE_MAX || !s->regions[owner].start ? NULL : &s->regions[owner];
-}
-
 static bool returns_early(const struct split *s)
 {
     for (size_t i = 0; i < s->count; i++)

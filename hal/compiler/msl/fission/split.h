@@ -36,7 +36,12 @@ struct split {
     uint64_t context_bytes; /* of all slots */
 };
 
-struct region *split_region_of(const struct split *s, ir_block block);
+static inline struct region *split_region_of(const struct split *s, ir_block block)
+{
+    const size_t number = cfg_number(&s->f->cfg, block);
+    const size_t owner = number == SIZE_MAX ? SIZE_MAX : s->f->owner[number];
+    return owner == SIZE_MAX || !s->regions[owner].start ? NULL : &s->regions[owner];
+}
 
 /* ---- waits.c: what threads publish when they wait ---- */
 void split_lower_waits(struct split *s);
