@@ -2,6 +2,7 @@
 /* Recording bytes: how much of them the policy and the budget allow; cut into pieces, copied into
  * staging memory (or only their digests), published one by one. */
 #include "capture/capture.h"
+#include "capture/pages/pages.h"
 #include "hal/base/digest.h"
 
 #include "format/limits.h"

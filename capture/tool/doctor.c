@@ -2,7 +2,7 @@
 /* What a machine offers, and the report of hal-capture doctor. */
 #include "capture/tool/doctor.h"
 
-#include "capture/track/pages.h"
+#include "capture/pages/pages.h"
 #include "format/base/json.h"
 #include "format/file/recover.h"
 #include "format/file/sidecar.h"

@@ -5,7 +5,7 @@
  * it is unmapped. In a persistent mapping of coherent memory host and device just load and store:
  * such a mapping is *tracked*. Before the device can see what the host wrote, the bytes that the
  * host wrote are found and recorded: by the system's own account of written pages
- * (capture/track/pages.h), else by comparison with a shadow copy. That is looked for where it
+ * (capture/pages/pages.h), else by comparison with a shadow copy. That is looked for where it
  * matters and no earlier: at a submission in what it uses, and in what open submissions use
  * (inflight.h); at a signal from the host in the latter; when a range is flushed, unmapped or read,
  * in that range. When the host observes that work is done, what that work may have written into the
@@ -21,8 +21,8 @@
 #ifndef CAPTURE_MAPPINGS_H
 #define CAPTURE_MAPPINGS_H
 
+#include "capture/pages/pages.h"
 #include "capture/track/inflight.h"
-#include "capture/track/pages.h"
 #include "capture/track/spans.h"
 
 struct capture;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture/pages.c: written pages, whoever writes them. Skipped where the system cannot tell. */
-#include "capture/track/pages.h"
+#include "capture/pages/pages.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asynchronous write protection of Linux. The constants that older headers lack are the kernel's
  * stable interface. */
-#include "capture/track/pages.h"
+#include "capture/pages/pages.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
