@@ -134,6 +134,15 @@ static enum hal_status await_signals(struct replay_player *player,
     return HAL_OK;
 }
 
+static void skip_ended(struct replay_player *player)
+{
+    struct replay_doubt *doubt = &player->doubt;
+    const struct trace_submit *submit;
+    while (doubt->unfinished < player->op &&
+           (!(submit = submission_at(player, doubt->unfinished)) || has_ended(player, submit)))
+        doubt->unfinished++;
+}
+
 /* Waits for all work that can end by what was done so far. What had started at this point of the
  * recording is among it. */
 static enum hal_status finish_work(struct replay_player *player)
@@ -141,9 +150,7 @@ static enum hal_status finish_work(struct replay_player *player)
     struct replay_doubt *doubt = &player->doubt;
     const struct trace_submit *submit;
     bool all = true, any = true;
-    while (doubt->unfinished < player->op &&
-           (!(submit = submission_at(player, doubt->unfinished)) || has_ended(player, submit)))
-        doubt->unfinished++;
+    skip_ended(player);
     memset(doubt->comes, 0, player->plan->object_count * sizeof *doubt->comes);
     for (int pass = 0; any && pass < MOST_PASSES; pass++)
         any = spread(player, &all);
@@ -205,9 +212,11 @@ static enum hal_status doubt_everything(struct replay_player *player)
     return HAL_OK;
 }
 
+enum whom { ALL_UNFINISHED, STILL_RUNNING };
+
 /* Work that has not ended may read what is in doubt now. Long chains of it, of which the last comes
  * first, are not followed to their ends. */
-static enum hal_status follow_unfinished(struct replay_player *player)
+static enum hal_status follow_unfinished(struct replay_player *player, enum whom whom)
 {
     struct replay_doubt *doubt = &player->doubt;
     uint64_t before = UINT64_MAX, after = 0;
@@ -216,7 +225,7 @@ static enum hal_status follow_unfinished(struct replay_player *player)
         before = count_bytes(&doubt->bytes);
         for (size_t op = doubt->unfinished; op < player->op; op++) {
             const struct trace_submit *submit = submission_at(player, op);
-            if (submit)
+            if (submit && (whom == ALL_UNFINISHED || !has_ended(player, submit)))
                 HAL_TRY(follow(player, submit));
         }
         after = count_bytes(&doubt->bytes);
@@ -229,14 +238,18 @@ enum hal_status replay_doubt_submit(struct replay_player *player, const struct t
     return player->doubt.bytes.count ? follow(player, submit) : HAL_OK;
 }
 
+/* Work that was handed in, and that a later event lets go, puts what it computes over the host's
+ * bytes. */
 enum hal_status replay_doubt_write(struct replay_player *player,
                                    const struct trace_content_event *event)
 {
-    if (!player->doubt.bytes.count)
+    struct replay_doubt *doubt = &player->doubt;
+    const struct replay_touch written = {event->buffer, event->offset, event->offset + event->size};
+    if (!replay_touches_meet(&doubt->bytes, &written))
         return HAL_OK;
-    return replay_touches_subtract(
-        &player->doubt.bytes,
-        (struct replay_touch){event->buffer, event->offset, event->offset + event->size});
+    HAL_TRY(replay_touches_subtract(&doubt->bytes, written));
+    skip_ended(player);
+    return follow_unfinished(player, STILL_RUNNING);
 }
 
 /* ---- A change ------------------------------------------------------------------------------ */
@@ -325,7 +338,7 @@ static enum hal_status doubt_all(struct replay_player *player,
         HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset, after,
                                     event->size));
     HAL_TRY(replay_touches_append(&player->doubt.bytes, all));
-    return follow_unfinished(player);
+    return follow_unfinished(player, ALL_UNFINISHED);
 }
 
 enum hal_status replay_doubt_change(struct replay_player *player,
@@ -346,7 +359,7 @@ enum hal_status replay_doubt_change(struct replay_player *player,
     HAL_TRY(copy_memory(player, event));
     here.now = doubt->now;
     HAL_TRY(put(player, &here));
-    return doubt->bytes.count ? follow_unfinished(player) : HAL_OK;
+    return doubt->bytes.count ? follow_unfinished(player, ALL_UNFINISHED) : HAL_OK;
 }
 
 /* ---- Read-backs ---------------------------------------------------------------------------- */

@@ -247,6 +247,39 @@ TEST_ON(a_write_of_the_host_ends_the_doubt, struct play_fixture *f)
     expect(&report, 1, 0, 0);
 }
 
+/* The recording's device had 5 for a moment where all work that can run leaves 0: 5 is put there,
+ * and the copy takes it along. A write of the host ends the doubt of what the copy has left, not of
+ * what it is yet to put over the written bytes. */
+TEST_ON(a_write_ahead_of_held_work_does_not_end_its_doubt, struct play_fixture *f)
+{
+    for (unsigned is_held = 0; is_held < 2; is_held++) {
+        struct trace_builder *b = start_as(f, OTHER_DRIVER);
+        const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2}, gate = {GATE, 1},
+                                           third = {DONE, 3};
+        const uint8_t written[8] = {3, 3, 3, 3, 3, 3, 3, 3};
+        begin(b, 5);
+        builder_command_buffer_create(b, 11, NULL, 0);
+        builder_fill(b, SHARED, 0, HALF, 0, 1);
+        builder_seal(b, 11);
+        play_submit(b, 1, 11, &first, &second);
+        builder_command_buffer_create(b, 12, NULL, 0);
+        builder_copy(b, SHARED, 0, OTHER, 0, 8);
+        builder_seal(b, 12);
+        play_submit(b, 2, 12, &gate, &third);
+        change(b, 0);
+        if (is_held)
+            builder_host_write(b, OTHER, 0, written, sizeof written);
+        builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
+        play_wait_for(b, &third);
+        if (!is_held)
+            builder_host_write(b, OTHER, 0, written, sizeof written);
+        builder_host_read(b, OTHER, 0, is_held ? zeros : written, 8);
+        builder_host_read(b, OTHER, 8, zeros, 8);
+        const struct replay_report report = run(f);
+        expect(&report, 2, 0, is_held);
+    }
+}
+
 /* The host stored into the page, and a kernel that is to be tried leaves it alone: that is no proof
  * that the recorded one did. */
 TEST_ON(a_page_that_the_host_stored_into_decides_nothing, struct play_fixture *f)
