@@ -467,7 +467,8 @@ struct hal_driver_ops {
     /* Stops threads and frees the device. No object of it is alive, no work is in flight. */
     void (*device_destroy)(struct hal_driver_device *self);
 
-    /* What the description does not say already: the core answers that. */
+    /* What the description does not say already: the core answers that. "waits.on.host" is 1 of a
+     * driver that starts no submission before the host can see that its waits are over. */
     enum hal_status (*device_query)(struct hal_driver_device *self, const char *key,
                                     int64_t *out_value);
 

@@ -317,6 +317,13 @@ static enum hal_status leave(struct hal_layer *layer)
     return capture_stream_leave(&capture->stream);
 }
 
+/* Drivers that do not say so may hand work to a device that waits by itself. */
+static bool waits_on_host(struct hal_driver_device *next)
+{
+    int64_t answer = 0;
+    return next->ops->device_query(next, "waits.on.host", &answer) == HAL_OK && answer;
+}
+
 static enum hal_status create(const struct hal_core *core, struct hal_device *device,
                               struct hal_driver_device *next,
                               const struct hal_profiling_options *options, uint64_t copy_bytes,
@@ -342,6 +349,7 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture_inflight_init(&capture->inflight);
     capture->inflight.external = &capture->external;
     capture->inflight.others_may_signal = core->had_several_devices;
+    capture->inflight.starts_ahead = !waits_on_host(next);
     capture_mappings_init(&capture->mappings);
     capture_outputs_init(&capture->outputs, strcmp(options->outputs, "all") == 0, copy_bytes);
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;

@@ -250,21 +250,29 @@ void capture_inflight_promise(struct capture_inflight *inflight,
                       submission->signals[i].value);
 }
 
-/* Open work promises what it signals once nothing is missing that it waits for. Longer chains of it
- * than so many passes find stay open for now. */
-static void promise_open_locked(struct capture_inflight *inflight)
+/* Its place in the trace may be before what is recorded from now on. */
+static bool is_on_its_way(const struct capture_submission *entry)
+{
+    const enum capture_submission_state state = state_of(entry);
+    return state == CAPTURE_SUBMISSION_RUNS ||
+           (state == CAPTURE_SUBMISSION_COMES && entry->is_preceded);
+}
+
+/* Work promises what it signals once nothing is missing that it waits for. False: there are longer
+ * chains of it than so many passes find; who is behind them is not known for now. */
+static bool promise_locked(struct capture_inflight *inflight)
 {
     bool any = atomic_load(&inflight->open_count) > 0;
     for (int pass = 0; any && pass < max_passes; pass++) {
         any = false;
         for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
-            if (!entry->is_open || state_of(entry) != CAPTURE_SUBMISSION_RUNS ||
-                waits_for_unpromised(entry))
+            if (!is_on_its_way(entry) || waits_for_unpromised(entry))
                 continue;
             for (uint32_t i = 0; i < entry->signal_count; i++)
                 any |= promise(entry->signals[i].semaphore, entry->signals[i].value);
         }
     }
+    return !any;
 }
 
 struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
@@ -419,8 +427,10 @@ static bool may_be_met(const struct capture_inflight *inflight, const struct cap
            (inflight->others_may_signal && inflight->others_may_signal());
 }
 
+/* `knows_promises`: what is not promised now is not. */
 static enum capture_progress progress_of(const struct capture_inflight *inflight,
-                                         const struct capture_submission *entry)
+                                         const struct capture_submission *entry,
+                                         bool knows_promises)
 {
     const enum capture_submission_state state = state_of(entry);
     enum capture_progress progress = CAPTURE_MAY_HAVE_STARTED;
@@ -430,9 +440,10 @@ static enum capture_progress progress_of(const struct capture_inflight *inflight
         const struct capture_signal *wait = &entry->waits[i];
         if (may_be_met(inflight, wait))
             continue;
-        if (!is_promised(wait))
+        if (knows_promises && !is_promised(wait))
             return CAPTURE_HELD;
-        progress = CAPTURE_NOT_STARTED;
+        if (!inflight->starts_ahead)
+            progress = CAPTURE_NOT_STARTED;
     }
     return progress;
 }
@@ -445,11 +456,11 @@ bool capture_inflight_each_write(struct capture_inflight *inflight,
 {
     pthread_mutex_lock(&inflight->list_lock);
     take_incoming_locked(inflight);
-    promise_open_locked(inflight);
+    const bool knows_promises = promise_locked(inflight);
     for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
         if (entry == except || state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
             continue;
-        const enum capture_progress progress = progress_of(inflight, entry);
+        const enum capture_progress progress = progress_of(inflight, entry, knows_promises);
         for (uint32_t i = 0; i < entry->uses_count; i++) {
             const struct capture_uses *uses = entry->uses[i];
             for (uint32_t k = 0; k < uses->count; k++) {

@@ -88,6 +88,7 @@ struct capture_inflight {
     _Atomic uint32_t open_count;
     _Atomic bool forgot; /* finished work that was never observed is not in the list any more */
     bool (*others_may_signal)(void); /* other devices may raise semaphores; NULL: none does */
+    bool starts_ahead; /* the driver may start work before the host sees what it waits for end */
     _Atomic uint64_t next_number;
     pthread_mutex_t list_lock;
     struct capture_submission *list;    /* newest first */
@@ -148,7 +149,7 @@ void capture_inflight_end(struct capture_inflight *inflight, struct capture_subm
 /* Whether a submission may have written by now. */
 enum capture_progress {
     /* What the host stored before it is still to be recorded; or it waits for a value that nobody
-     * has promised yet. */
+     * has promised yet. It starts after what the caller records now, also in a replay. */
     CAPTURE_HELD,
     CAPTURE_NOT_STARTED, /* its waits cannot have been met, or the driver does not have it yet */
     CAPTURE_MAY_HAVE_STARTED,

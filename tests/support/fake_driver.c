@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/fake_driver.h"
 
+enum hal_status fake_query(struct hal_driver_device *self, const char *key, int64_t *out_value)
+{
+    (void)self;
+    (void)out_value;
+    return hal_fail(HAL_NOT_FOUND, "the fake driver knows no '%s'", key);
+}
+
 enum hal_status fake_prepare(struct hal_driver_device *self, struct hal_command_buffer *commands)
 {
     (void)self;

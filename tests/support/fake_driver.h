@@ -11,8 +11,11 @@ extern hal_layer_begin hal_capture_begin;
 
 extern const struct hal_core fake_core;
 
-#define FAKE_OPS .command_buffer_prepare = fake_prepare, .object_destroy = fake_destroy
+#define FAKE_OPS                                                                                   \
+    .device_query = fake_query, .command_buffer_prepare = fake_prepare,                            \
+    .object_destroy = fake_destroy
 
+enum hal_status fake_query(struct hal_driver_device *self, const char *key, int64_t *out_value);
 enum hal_status fake_prepare(struct hal_driver_device *self, struct hal_command_buffer *commands);
 void fake_destroy(struct hal_driver_device *self, struct hal_object *object);
 

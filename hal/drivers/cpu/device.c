@@ -39,6 +39,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
         {"memory.used.bytes", (int64_t)cpu_heap_used_bytes(&device->heap)},
         {"clock.resolution.ns", clock_resolution_ns()},
         {"dispatch.times", 1},
+        {"waits.on.host", 1},
         {"kernel.faults.caught", cpu_faults_caught() ? 1 : unknown},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {

@@ -428,6 +428,57 @@ TEST(held_work_goes_on_when_what_it_waits_for_is_promised)
     close_setup(&setup);
 }
 
+/* A submission's value counts as promised from the look ahead of it: what it lets go may have a
+ * lower ticket than what is recorded before its call returns. */
+TEST(work_that_is_being_handed_in_holds_nothing)
+{
+    struct setup setup;
+    open_setup(&setup);
+    const struct hal_semaphore_value one = {&setup.semaphores[1], 1};
+    capture_inflight_hand_over(add_writer(&setup, one.semaphore, one.value));
+    struct capture_submission *entry = add_signalling_writer(&setup, &setup.semaphores[0], 0, &one);
+    expect_progress(&setup, NULL, 0, 0, 2);
+    entry->is_preceded = true;
+    expect_progress(&setup, NULL, 0, 2, 0);
+    capture_inflight_hand_over(entry);
+    expect_progress(&setup, NULL, 1, 1, 0);
+    close_setup(&setup);
+}
+
+/* A device that waits by itself starts what is promised, whatever the host has seen. */
+TEST(promised_work_may_run_ahead_of_what_the_host_sees)
+{
+    struct setup setup;
+    open_setup(&setup);
+    const struct hal_semaphore_value one = {&setup.semaphores[1], 1};
+    capture_inflight_hand_over(add_signalling_writer(&setup, &setup.semaphores[0], 0, &one));
+    capture_inflight_hand_over(add_writer(&setup, one.semaphore, one.value));
+    capture_inflight_hand_over(add_writer(&setup, &setup.semaphores[2], 1));
+    expect_progress(&setup, NULL, 1, 1, 1);
+    setup.inflight.starts_ahead = true;
+    expect_progress(&setup, NULL, 2, 0, 1);
+    close_setup(&setup);
+}
+
+/* Each waits for the one before: too many to find out at once how far the host's value reaches. */
+TEST(work_at_the_end_of_a_long_chain_counts_as_promised)
+{
+    enum { CHAIN = 100 };
+    struct setup setup;
+    open_setup(&setup);
+    struct hal_semaphore *turn = &setup.semaphores[0];
+    for (unsigned i = 1; i <= CHAIN; i++) {
+        const struct hal_semaphore_value next = {turn, i + 1};
+        capture_inflight_hand_over(add_signalling_writer(&setup, turn, i, &next));
+    }
+    expect_progress(&setup, NULL, 0, 0, CHAIN);
+    capture_semaphore_raise(turn->object.layer_data, 1);
+    expect_progress(&setup, NULL, 1, CHAIN - 1, 0);
+    setup.inflight.starts_ahead = true;
+    expect_progress(&setup, NULL, CHAIN, 0, 0);
+    close_setup(&setup);
+}
+
 /* ---- What has copies ---- */
 
 struct visited {
