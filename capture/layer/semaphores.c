@@ -76,10 +76,8 @@ enum hal_status capture_op_semaphore_signal(struct hal_driver_device *self,
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread)
         return next->ops->semaphore_signal(next, semaphore, value);
-    capture_mappings_collect_used(capture, call.thread, NULL);
+    capture_mappings_let_go(capture, call.thread, semaphore->object.layer_data, value);
     capture_call_take_ticket(&call);
-    /* Before: work that it lets go may end before the call returns, and looks for the reason. */
-    (void)capture_semaphore_raise(semaphore->object.layer_data, value);
     capture_call_begin(&call);
     capture_call_result(&call, "hal_semaphore_signal",
                         next->ops->semaphore_signal(next, semaphore, value));

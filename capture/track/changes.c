@@ -312,14 +312,11 @@ void capture_mappings_collect_range(struct capture *capture, struct capture_thre
     pthread_mutex_unlock(&mappings->tracked_lock);
 }
 
-void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
-                                   struct capture_submission *submission)
+static void collect_used_locked(struct capture *capture, struct capture_thread *thread,
+                                struct capture_submission *submission)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
-    if (capture_nothing_is_tracked(mappings))
-        return;
-    pthread_mutex_lock(&mappings->tracked_lock);
     if (submission)
         mark_submission(&marks, submission, false);
     if (!capture_inflight_each_open_use(&capture->inflight, mark_use, &marks))
@@ -327,9 +324,34 @@ void capture_mappings_collect_used(struct capture *capture, struct capture_threa
     mappings->next = submission;
     collect_marked_locked(capture, thread, &marks);
     mappings->next = NULL;
-    if (submission)
-        submission->is_preceded = true;
+}
+
+void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
+                                   struct capture_submission *submission)
+{
+    struct capture_mappings *mappings = &capture->mappings;
+    if (capture_nothing_is_tracked(mappings))
+        return;
+    pthread_mutex_lock(&mappings->tracked_lock);
+    collect_used_locked(capture, thread, submission);
+    submission->is_preceded = true;
     pthread_mutex_unlock(&mappings->tracked_lock);
+}
+
+/* The value is raised before the signal gets its ticket, and in one step with the look: whoever
+ * records what must be there before the work has a lower ticket, or knows that it may run. */
+void capture_mappings_let_go(struct capture *capture, struct capture_thread *thread,
+                             struct capture_semaphore *semaphore, uint64_t value)
+{
+    struct capture_mappings *mappings = &capture->mappings;
+    const bool is_tracking = !capture_nothing_is_tracked(mappings);
+    if (is_tracking) {
+        pthread_mutex_lock(&mappings->tracked_lock);
+        collect_used_locked(capture, thread, NULL);
+    }
+    (void)capture_semaphore_raise(semaphore, value);
+    if (is_tracking)
+        pthread_mutex_unlock(&mappings->tracked_lock);
 }
 
 /* ---- Device writes ---- */
@@ -359,29 +381,33 @@ static void add_page_writer(void *user, const struct capture_use *use,
         add_span(&writers->mappings->started, writers->mapping, use);
 }
 
-/* Finds mappings->started of pages that are recorded as they are: also what was written by the work
- * that is being observed, and what is written by work that may run in a replay when it gets here,
- * for words that did not change are not known. */
-static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
+/* Finds mappings->started: what is written by work that may run in a replay when it gets here. */
+static void find_replayed_writers(struct capture *capture, const struct capture_mapping *mapping)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct writers writers = {mappings, mapping};
     capture_spans_clear(&mappings->started);
     mappings->started.everything =
         !capture_inflight_each_write(&capture->inflight, mappings->next, add_page_writer, &writers);
-    add_observed(&mappings->started, mappings->observed, mapping);
+    capture_spans_merge(&mappings->started);
 }
 
-/* What unobserved work may still write is left out. */
+/* Of pages that are recorded as they are: also what was written by the work that is being observed,
+ * for words that did not change are not known. */
+static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
+{
+    find_replayed_writers(capture, mapping);
+    add_observed(&capture->mappings.started, capture->mappings.observed, mapping);
+}
+
+/* What work may write that is unobserved and not held is left out. Held work is let go by a later
+ * event: the program may read what that work is yet to overwrite. */
 static void record_seen_locked(struct capture_mappings *mappings, struct capture_thread *thread,
                                const struct capture_mapping *mapping, struct capture_span span)
 {
     uint64_t begin = span.begin;
     for (uint64_t at = span.begin, next; at < span.end; at = next) {
-        uint64_t limit;
-        const bool started = capture_spans_at(&mappings->started, at, span.end, &limit);
-        const bool waiting = capture_spans_at(&mappings->waiting, at, limit, &next);
-        if (!started && !waiting)
+        if (!capture_spans_at(&mappings->started, at, span.end, &next))
             continue;
         record_seen(mappings, thread, mapping, begin, at);
         begin = next;
@@ -420,7 +446,7 @@ static void observe_mapping_locked(struct capture *capture, struct capture_threa
         else if (mapping->watched)
             capture_changes_ask_locked(capture, thread, mapping, span.begin, span.end);
     }
-    capture_changes_find_writers_locked(capture, mapping);
+    find_replayed_writers(capture, mapping);
     for (size_t i = 0; mapping->mode & HAL_MAP_READ && i < mappings->seen.count; i++)
         record_seen_locked(mappings, thread, mapping, mappings->seen.list[i]);
     if (is_large(mapping) && mapping->shadow && ++mapping->quiet > most_quiet)

@@ -433,10 +433,11 @@ static enum capture_progress progress_of(const struct capture_inflight *inflight
                                          bool knows_promises)
 {
     const enum capture_submission_state state = state_of(entry);
-    enum capture_progress progress = CAPTURE_MAY_HAVE_STARTED;
-    if (state == CAPTURE_SUBMISSION_COMES)
-        return entry->is_preceded ? CAPTURE_NOT_STARTED : CAPTURE_HELD;
-    for (uint32_t i = 0; state == CAPTURE_SUBMISSION_RUNS && i < entry->wait_count; i++) {
+    const bool comes = state == CAPTURE_SUBMISSION_COMES;
+    enum capture_progress progress = comes ? CAPTURE_NOT_STARTED : CAPTURE_MAY_HAVE_STARTED;
+    if (comes && !entry->is_preceded)
+        return CAPTURE_HELD;
+    for (uint32_t i = 0; state <= CAPTURE_SUBMISSION_RUNS && i < entry->wait_count; i++) {
         const struct capture_signal *wait = &entry->waits[i];
         if (may_be_met(inflight, wait))
             continue;

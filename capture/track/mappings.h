@@ -109,14 +109,18 @@ void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer);
 /* ---- Changes (changes.c) ------------------------------------------------------------------ */
 
 /* Records what the host wrote into tracked mappings since the last look: everywhere; into a range
- * of a buffer; into what the submission, which the driver has not seen yet, and open ones use.
- * NULL: what open ones use. */
+ * of a buffer; into what the submission, which the driver has not seen yet, and open ones use. */
 void capture_mappings_collect(struct capture *capture, struct capture_thread *thread);
 void capture_mappings_collect_range(struct capture *capture, struct capture_thread *thread,
                                     const struct hal_buffer *buffer, uint64_t offset,
                                     uint64_t bytes);
 void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
                                    struct capture_submission *submission);
+
+/* Before a signal of the host: records what the host wrote into what open submissions use. From
+ * then on those that wait for the value count as let go. */
+void capture_mappings_let_go(struct capture *capture, struct capture_thread *thread,
+                             struct capture_semaphore *semaphore, uint64_t value);
 
 /* The host has seen the value, or that all work numbered below `number` is done: records what that
  * work has written into tracked mappings. */

@@ -87,6 +87,15 @@ static enum hal_status fake_unmap(struct hal_driver_device *self, const struct h
     return HAL_OK;
 }
 
+static enum hal_status fake_semaphore_query(struct hal_driver_device *self,
+                                            struct hal_semaphore *queried, uint64_t *out_value)
+{
+    (void)self;
+    (void)queried;
+    *out_value = 1;
+    return HAL_OK;
+}
+
 static const struct hal_driver_ops fake_ops = {
     .device_wait_idle = fake_wait_idle,
     .queue_submit = fake_submit,
@@ -94,6 +103,7 @@ static const struct hal_driver_ops fake_ops = {
     .buffer_map = fake_map,
     .buffer_unmap = fake_unmap,
     .semaphore_create = fake_semaphore_create,
+    .semaphore_query = fake_semaphore_query,
     FAKE_OPS,
 };
 
@@ -201,5 +211,55 @@ TEST(work_that_a_device_runs_by_itself_is_not_taken_for_the_host)
     const struct trace_mapped_change *change = captured_find(&captured, TRACE_MAPPED_CHANGE, 0);
     assert_int_equal(change->part.offset, 0);
     assert_int_equal(change->part.size, WRITTEN);
+    captured_close(&captured);
+}
+
+/* The first fill has ended; the second one waits for other work, which runs or waits for the host.
+ */
+static void fill_twice(struct hal_driver_device *top, const struct hal_submission *fill, bool held)
+{
+    struct hal_semaphore *created;
+    uint64_t value;
+    assert_ok(top->ops->semaphore_create(top, NULL, 0, &created));
+    const struct hal_semaphore_value done = {created, 1}, next = {created, 2}, never = {created, 9};
+    const struct hal_submission other = {
+        .id = 1, .waits = &never, .wait_count = held, .signals = &next, .signal_count = 1};
+    struct hal_submission first = *fill, second = *fill;
+    first.signals = &done;
+    first.signal_count = 1;
+    second.id = 2;
+    second.waits = &next;
+    second.wait_count = 1;
+    assert_ok(top->ops->queue_submit(top, &first));
+    runs_ahead = true;
+    assert_ok(top->ops->queue_submit(top, &other));
+    assert_ok(top->ops->queue_submit(top, &second));
+    assert_ok(top->ops->semaphore_query(top, created, &value));
+    see_the_ends();
+    runs_ahead = false;
+    top->ops->object_destroy(top, &created->object);
+}
+
+static void fill_behind_running_work(struct hal_driver_device *top,
+                                     const struct hal_submission *fill)
+{
+    fill_twice(top, fill, false);
+}
+
+static void fill_behind_held_work(struct hal_driver_device *top, const struct hal_submission *fill)
+{
+    fill_twice(top, fill, true);
+}
+
+TEST(what_work_may_be_overwriting_is_left_out)
+{
+    struct captured captured;
+    capture_calls(&captured, fill_behind_running_work);
+    assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 0);
+    captured_close(&captured);
+    capture_calls(&captured, fill_behind_held_work);
+    const struct trace_content_event *read = captured_find(&captured, TRACE_HOST_READ, 0);
+    assert_non_null(read);
+    assert_int_equal(read->size, WRITTEN);
     captured_close(&captured);
 }
