@@ -149,12 +149,14 @@ struct replay_report {
     uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
     char first_outcome[512];
     uint64_t doubtful_reads; /* with bytes that the host or the device had written (doubt.c) */
-    uint64_t host_bytes;     /* that the recorded kernels leave alone: the host stored them */
-    uint64_t unmet_losses;   /* waits and semaphores that met the loss of the recorded device */
-    int64_t total_ns;        /* first call to the end of all work */
-    int64_t wait_ns;         /* of that, blocked until the device had done something */
-    bool abandoned;          /* work hangs: neither player nor device can be destroyed */
-    bool hung;               /* hung_submission has begun; nobody knows which dispatch hangs */
+    /* Observed alone, with bytes that hold the fill: nobody is known to have looked at them. */
+    uint64_t unwritten_reads;
+    uint64_t host_bytes;   /* that the recorded kernels leave alone: the host stored them */
+    uint64_t unmet_losses; /* waits and semaphores that met the loss of the recorded device */
+    int64_t total_ns;      /* first call to the end of all work */
+    int64_t wait_ns;       /* of that, blocked until the device had done something */
+    bool abandoned;        /* work hangs: neither player nor device can be destroyed */
+    bool hung;             /* hung_submission has begun; nobody knows which dispatch hangs */
     uint64_t hung_submission;
 };
 

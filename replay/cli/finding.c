@@ -124,6 +124,12 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
                     " read-backs are not comparable in whole: the host or a kernel may "
                     "have written some of their bytes\n",
                     finding->report.doubtful_reads);
+        if (finding->report.unwritten_reads)
+            fprintf(file,
+                    "  %" PRIu64
+                    " read-backs have bytes that no command is known to have written: whether the "
+                    "program has looked at them is not in the trace\n",
+                    finding->report.unwritten_reads);
         return;
     }
     print_races(file, finding);

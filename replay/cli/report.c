@@ -376,6 +376,11 @@ static void print_doubt(FILE *file, const struct replay_summary *summary)
                 "capture could not tell whether the host or a kernel wrote them%s\n",
                 report->doubtful_reads,
                 cpu_can_tell(summary) ? "; --device=cpu, with the recorded kernels, can tell" : "");
+    if (report->unwritten_reads)
+        fprintf(file,
+                "%" PRIu64 " read-backs are not comparable in whole: some of their bytes hold the "
+                "fill, and whether the program has looked at them is not in the trace\n",
+                report->unwritten_reads);
     if (report->host_bytes)
         fprintf(file,
                 "%" PRIu64 " bytes of mapped memory were taken for stores of the host, since the "

@@ -112,6 +112,7 @@ static void reads(struct trace_text *text, const struct replay_summary *summary)
     trace_json_member_u64(text, "skipped", summary->plan->skipped_reads);
     trace_json_member_u64(text, "unjudged", report->unjudged_reads);
     trace_json_member_u64(text, "doubtful", report->doubtful_reads);
+    trace_json_member_u64(text, "unwritten", report->unwritten_reads);
     trace_json_member_u64(text, "host_bytes", report->host_bytes);
     trace_json_close(text, '}');
 }

@@ -27,8 +27,8 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
     if (report->different_reads || report->different_outcomes)
         return REPLAY_EXIT_DIFFERENT;
     if (report->compared_reads == 0 || report->unjudged_reads || report->unmet_losses ||
-        report->doubtful_reads || plan->unrecorded_reads || plan->skipped_reads ||
-        plan->incomplete[0])
+        report->doubtful_reads || report->unwritten_reads || plan->unrecorded_reads ||
+        plan->skipped_reads || plan->incomplete[0])
         return REPLAY_EXIT_INCOMPARABLE;
     return REPLAY_EXIT_SAME;
 }

@@ -150,6 +150,47 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
     memcpy(difference->actual, actual + start, difference->sample_bytes);
 }
 
+/* A byte that holds the replay's fill, where nobody may have written before the first look: that no
+ * command has written it, or that one has copied such a byte, looks the same. Observed bytes need
+ * not have been looked at by the program. */
+static bool holds_fill(const struct replay_plan *plan, const struct replay_options *options,
+                       const struct trace_content_event *event, uint64_t at, uint8_t actual)
+{
+    const struct replay_range *fill = &plan->objects[event->buffer].buffer.coverage.fill;
+    const uint64_t offset = event->offset + at;
+    return event->flags & TRACE_FLAG_OBSERVED && options->fill && actual == options->fill &&
+           offset >= fill->begin && offset < fill->end;
+}
+
+static bool any_holds_fill(const struct replay_plan *plan, const struct replay_options *options,
+                           const struct trace_content_event *event, const uint8_t *actual)
+{
+    bool any = false;
+    for (uint64_t at = 0; !any && at < event->size; at++)
+        any = holds_fill(plan, options, event, at, actual[at]);
+    return any;
+}
+
+/* Takes such bytes out of the comparison where the recording had 0, as fresh memory has. NULL:
+ * there is none, or memory is out. */
+static uint8_t *without_fill(const struct replay_plan *plan, const struct replay_options *options,
+                             const struct trace_content_event *event, const uint8_t *expected,
+                             const uint8_t *actual)
+{
+    uint8_t *compared =
+        any_holds_fill(plan, options, event, actual) ? malloc((size_t)event->size) : NULL;
+    bool any = false;
+    for (uint64_t at = 0; compared && at < event->size; at++) {
+        const bool is_fill = expected[at] == 0 && holds_fill(plan, options, event, at, actual[at]);
+        compared[at] = is_fill ? 0 : actual[at];
+        any |= is_fill;
+    }
+    if (any)
+        return compared;
+    free(compared);
+    return NULL;
+}
+
 static void verify_digest(const struct replay_plan *plan, const struct replay_options *options,
                           size_t op, const uint8_t *expected, const uint8_t *actual,
                           struct replay_report *report)
@@ -161,6 +202,10 @@ static void verify_digest(const struct replay_plan *plan, const struct replay_op
     if (hal_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
         memcmp(expected, digest, sizeof digest) == 0)
         return;
+    if (any_holds_fill(plan, options, event, actual)) {
+        report->unwritten_reads++;
+        return;
+    }
     if (!replay_tolerance_is_exact(&options->tolerance)) {
         report->unjudged_reads++;
         return;
@@ -203,21 +248,13 @@ static void take_as_floats(const struct trace_content_event *event, const uint8_
     report->float_reads++;
 }
 
-void replay_verify_read(const struct replay_plan *plan, const struct replay_options *options,
-                        size_t op, const uint8_t *expected, const uint8_t *actual,
-                        struct replay_report *report)
+static void verify_bytes(const struct replay_plan *plan, const struct replay_options *options,
+                         size_t op, const uint8_t *expected, const uint8_t *actual,
+                         struct replay_report *report)
 {
     const struct trace_content_event *event = (const void *)plan->ops[op].event;
     struct replay_errors errors;
     uint64_t first = 0;
-    report->compared_reads++;
-    report->compared_bytes += event->size;
-    if (event->flags & TRACE_FLAG_DIGEST) {
-        verify_digest(plan, options, op, expected, actual, report);
-        return;
-    }
-    if (expected == actual || memcmp(expected, actual, (size_t)event->size) == 0)
-        return;
     const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                  replay_object_label(plan, (uint32_t)event->buffer),
                                                  plan->objects[event->buffer].id);
@@ -235,6 +272,25 @@ void replay_verify_read(const struct replay_plan *plan, const struct replay_opti
         return;
     describe_difference(plan, op, expected, actual, &errors, count, &report->first);
     find_writer(plan, options, op, 1, &report->first);
+}
+
+void replay_verify_read(const struct replay_plan *plan, const struct replay_options *options,
+                        size_t op, const uint8_t *expected, const uint8_t *actual,
+                        struct replay_report *report)
+{
+    const struct trace_content_event *event = (const void *)plan->ops[op].event;
+    report->compared_reads++;
+    report->compared_bytes += event->size;
+    if (event->flags & TRACE_FLAG_DIGEST) {
+        verify_digest(plan, options, op, expected, actual, report);
+        return;
+    }
+    if (expected == actual || memcmp(expected, actual, (size_t)event->size) == 0)
+        return;
+    uint8_t *compared = without_fill(plan, options, event, expected, actual);
+    report->unwritten_reads += compared != NULL;
+    verify_bytes(plan, options, op, expected, compared ? compared : actual, report);
+    free(compared);
 }
 
 void replay_verify_outcome(struct replay_report *report, const char *format, ...)

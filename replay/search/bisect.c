@@ -128,6 +128,7 @@ static enum hal_status run_pass(struct search *s, const struct replay_serial_opt
     HAL_TRY(create_players(s, first));
     const enum hal_status status = replay_lockstep_run(&s->lockstep, &s->divergence);
     s->finding->report = s->lockstep.report;
+    s->finding->report.unwritten_reads += s->lockstep.reference_report.unwritten_reads;
     s->finding->compared_bytes += s->divergence.compared_bytes;
     return status;
 }
@@ -549,7 +550,8 @@ enum replay_exit replay_judge_finding(const struct replay_finding *finding, bool
 {
     if (finding->found)
         return REPLAY_EXIT_DIFFERENT;
-    if (finding->compared_bytes == 0 || (is_recorded && finding->report.doubtful_reads))
+    if (finding->compared_bytes == 0 || finding->report.unwritten_reads ||
+        (is_recorded && finding->report.doubtful_reads))
         return REPLAY_EXIT_INCOMPARABLE;
     return REPLAY_EXIT_SAME;
 }

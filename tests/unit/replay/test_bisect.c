@@ -572,6 +572,8 @@ TEST(steps_that_agree_do_not_decide_doubtful_bytes)
     finding.report.doubtful_reads = 1;
     assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_INCOMPARABLE);
     assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_SAME);
+    finding.report.unwritten_reads = 1;
+    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_INCOMPARABLE);
     finding.found = true;
     assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_DIFFERENT);
     finding = (struct replay_finding){.compared_bytes = 0};

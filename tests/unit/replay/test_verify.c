@@ -275,6 +275,32 @@ TEST_ON(digests_are_compared, const struct fixture *fixture)
     assert_string_equal(report.first.locator, "#s5.d2"); /* the last into any of it */
 }
 
+/* Nobody writes behind 104: a player fills that, and the host need not have looked at it. */
+TEST_ON(observed_bytes_that_hold_the_fill_are_not_compared, const struct fixture *fixture)
+{
+    const struct replay_options filled = {.fill = 0xa5};
+    const size_t op = first_read(fixture);
+    struct trace_content_event event =
+        *(const struct trace_content_event *)(const void *)fixture->plan->ops[op].event;
+    const struct trace_event *recorded = fixture->plan->ops[op].event;
+    const struct replay_options *const ways[] = {&filled, &exact};
+    for (unsigned way = 0; way < 6; way++) {
+        const bool is_observed = way % 2 == 0;
+        struct replay_report report = {0};
+        uint8_t expected[100] = {0}, actual[100] = {0};
+        event.flags = is_observed ? TRACE_FLAG_OBSERVED : 0;
+        fixture->plan->ops[op].event = &event.head;
+        memset(actual + 90, 0xa5, 10);
+        if (way / 2 == 1)
+            expected[95] = 1; /* somebody wrote it in the recording */
+        replay_verify_read(fixture->plan, ways[way / 2 == 2], op, expected, actual, &report);
+        fixture->plan->ops[op].event = recorded;
+        assert_int_equal(report.compared_reads, 1);
+        assert_int_equal(report.unwritten_reads, is_observed && way / 2 != 2);
+        assert_int_equal(report.different_bytes, way == 0 ? 0 : way == 2 ? 1 : 10);
+    }
+}
+
 TEST(only_the_first_outcome_is_told)
 {
     struct replay_report report = {0};
