@@ -48,6 +48,7 @@ enum {
 };
 
 struct hal_channel_desc {
+    size_t struct_size;
     const char *label;
     /* A group of several processes: none is possible yet (HAL_UNSUPPORTED). NULL and 0. */
     const void *group_id;
@@ -67,6 +68,7 @@ HAL_API void hal_channel_retain(struct hal_channel *channel);
 HAL_API void hal_channel_release(struct hal_channel *channel);
 
 struct hal_channel_info {
+    size_t struct_size;
     const char *label; /* NULL: none; lives as long as the channel */
     uint32_t rank, count;
     uint64_t group; /* the same for all ranks, and for no other group of the process */
@@ -111,6 +113,7 @@ enum hal_reduction {
 };
 
 struct hal_collective_desc {
+    size_t struct_size;
     struct hal_channel *channel;
     enum hal_collective operation;
     enum hal_element_type type;

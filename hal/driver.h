@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 16 };
+enum { HAL_DRIVER_ABI = 17 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 

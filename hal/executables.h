@@ -48,6 +48,7 @@ struct hal_layout_binding {
 };
 
 struct hal_set_layout_desc {
+    size_t struct_size;
     const char *label;
     const struct hal_layout_binding *bindings; /* copied; by any order of indexes */
     size_t binding_count;
@@ -61,6 +62,7 @@ HAL_API void hal_set_layout_retain(struct hal_set_layout *layout);
 HAL_API void hal_set_layout_release(struct hal_set_layout *layout);
 
 struct hal_pipeline_layout_desc {
+    size_t struct_size;
     const char *label;
     struct hal_set_layout *const *sets; /* retained; set i is sets[i] */
     size_t set_count;                   /* at most HAL_MAX_SETS */
@@ -133,6 +135,7 @@ struct hal_executable_variant {
 };
 
 struct hal_executable_desc {
+    size_t struct_size;
     const char *label; /* also the file name in compiler messages */
     /* One variant, or several side by side in `variants`: not both. */
     enum hal_executable_format format;
@@ -178,6 +181,7 @@ struct hal_constant_info {
 
 /* What the device made of the description. Pointers live as long as the executable. */
 struct hal_executable_info {
+    size_t struct_size;
     const char *label; /* NULL: none */
     size_t entry_point_count;
     size_t variant_count;
@@ -200,6 +204,7 @@ struct hal_entry_binding {
 
 /* What an entry point is. Pointers live as long as the executable. */
 struct hal_entry_info {
+    size_t struct_size;
     const char *name;
     uint32_t group_size[3];
     uint32_t constant_bytes, constants_slot;  /* as described; the slot is no binding */
@@ -222,6 +227,7 @@ HAL_API enum hal_status hal_executable_find(const struct hal_executable *executa
  * found again by a digest of everything that matters (source, constants, workgroup sizes, compiler,
  * processor). Several caches, devices and processes may share a directory. */
 struct hal_executable_cache_desc {
+    size_t struct_size;
     const char *label;
     const char *directory; /* made when it does not exist; NULL: the usual place (HAL_CACHE_DIR) */
     uint64_t max_bytes;    /* what was not used for the longest time goes; 0: the usual limit */
@@ -236,6 +242,7 @@ HAL_API void hal_executable_cache_retain(struct hal_executable_cache *cache);
 HAL_API void hal_executable_cache_release(struct hal_executable_cache *cache);
 
 struct hal_executable_cache_info {
+    size_t struct_size;
     const char *label;     /* NULL: none; lives as long as the cache */
     const char *directory; /* absolute; NULL: the device keeps nothing */
     uint64_t max_bytes;
@@ -252,6 +259,7 @@ HAL_API enum hal_status hal_executable_infer_format(
 
 /* One executable of many is ready, or will never be. */
 struct hal_prepared {
+    size_t struct_size;
     size_t index;                      /* of its description */
     size_t done_count, count;          /* how far all are; this one counts */
     struct hal_executable *executable; /* NULL: it failed; borrowed for the call */
@@ -260,6 +268,7 @@ struct hal_prepared {
 };
 
 struct hal_prepare_options {
+    size_t struct_size;
     uint32_t thread_count; /* 0: as many as there are processors */
     /* Called on the calling thread, once for each executable. False: those that have not begun are
      * not prepared (HAL_FAILED). */

@@ -39,6 +39,13 @@
  * fails the semaphores that it would have signalled: waiting for them returns that status and
  * message.
  *
+ * Growth. Later versions add members at the end of structs that begin with `struct_size`. A program
+ * sets it to the size of the struct that it was compiled with, or to 0 for the members that version
+ * 0.1 has, also in a struct that a function fills in: initialise them ({0}). A library that is
+ * older than the program refuses members that it does not know and that are not zero (HAL_INVALID),
+ * and leaves zeros in those that it would fill in. In what a program only gets to see, struct_size
+ * is how much of it the library has. Structs without it never change.
+ *
  * Unless stated, a call does not block, and a description struct that is all zero means the
  * default. Labels are copied; NULL is "no label"; one of more than HAL_MAX_LABEL_BYTES is
  * HAL_INVALID. Times are nanoseconds of hal_clock_ns(). */
@@ -59,7 +66,19 @@
 extern "C" {
 #endif
 
+/* What a program was built against. */
+#define HAL_VERSION_MAJOR  0
+#define HAL_VERSION_MINOR  1
+#define HAL_VERSION_PATCH  0
 #define HAL_VERSION_STRING "0.1.0"
+
+/* Versions as numbers that compare as the versions do. */
+#define HAL_MAKE_VERSION(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+
+#define HAL_VERSION_NUMBER HAL_MAKE_VERSION(HAL_VERSION_MAJOR, HAL_VERSION_MINOR, HAL_VERSION_PATCH)
+
+/* HAL_VERSION_NUMBER of the library that runs. Any thread, at any time. */
+HAL_API uint32_t hal_version(void);
 
 struct hal_device;
 struct hal_buffer;
@@ -96,6 +115,7 @@ enum {
 
 /* What a device is and can do; a trace records it and a replay compares it. */
 struct hal_device_info {
+    size_t struct_size;    /* see "Growth" above */
     char uri[128];         /* as opened, made explicit: "cpu?threads=2&queues=2" */
     char driver[16];       /* "cpu" */
     char name[128];        /* the processor's name */
@@ -115,6 +135,7 @@ struct hal_device_info {
 
 /* A driver of this build; everything lives as long as the process. */
 struct hal_driver_info {
+    size_t struct_size;
     const char *name;        /* the scheme of its URIs */
     const char *description; /* one line */
     const char *parameters;  /* of its URIs, beside "caching": "threads, queues"; "": none */
@@ -129,6 +150,7 @@ HAL_API size_t hal_drivers_describe(char *out_text, size_t bytes);
 
 /* A device that could be opened now; the strings live for the call. */
 struct hal_device_entry {
+    size_t struct_size;
     const char *uri, *driver, *name;
 };
 
@@ -201,6 +223,7 @@ enum hal_buffer_usage {
 };
 
 struct hal_buffer_desc {
+    size_t struct_size;
     const char *label;
     uint64_t bytes;  /* at least 1 */
     uint32_t memory; /* enum hal_memory_type; 0: device-local, host-visible, coherent */
@@ -250,6 +273,7 @@ struct hal_memory_use {
 enum { HAL_MEMORY_TYPES = 16 };
 
 struct hal_memory_statistics {
+    size_t struct_size;
     struct hal_memory_use total;                     /* without what is kept for later */
     struct hal_memory_use by_type[HAL_MEMORY_TYPES]; /* index: enum hal_memory_type, as given */
     uint64_t cached_bytes, cached_count;             /* freed, and kept by `caching` */
@@ -317,6 +341,7 @@ enum hal_command_buffer_mode {
 };
 
 struct hal_command_buffer_desc {
+    size_t struct_size;
     const char *label;
     enum hal_command_buffer_mode mode;
     uint32_t categories; /* enum hal_command_category; 0: any */
@@ -337,6 +362,7 @@ HAL_API enum hal_status hal_command_buffer_end(struct hal_command_buffer *comman
 /* What is in a sealed command buffer. Redundant: pushed what was there already, so that drivers do
  * nothing for it. */
 struct hal_command_buffer_info {
+    size_t struct_size;
     const char *label; /* NULL: none; lives as long as the command buffer */
     enum hal_command_buffer_mode mode;
     uint32_t categories;
@@ -375,6 +401,7 @@ struct hal_buffer_barrier {
  * listed ranges are ordered; without one, all. A device may order more than was asked for, and
  * programs may not rely on that. */
 struct hal_barrier_desc {
+    size_t struct_size;
     uint32_t source_stages, target_stages;    /* enum hal_stage */
     uint32_t source_access, target_access;    /* enum hal_access, of all memory */
     const struct hal_buffer_barrier *buffers; /* copied; the ranges that are ordered */
@@ -447,6 +474,7 @@ HAL_API enum hal_status hal_command_push_descriptor_set(struct hal_command_buffe
                                                         size_t binding_count) HAL_CHECKED;
 
 struct hal_push_set_desc {
+    size_t struct_size;
     struct hal_set_layout *layout;
     uint32_t set;
     const struct hal_binding *bindings; /* one for each binding of the layout, at its index */
@@ -492,6 +520,7 @@ struct hal_semaphore_value {
 };
 
 struct hal_submit_desc {
+    size_t struct_size;
     uint64_t queues; /* affinity: bit i allows queue i; of those allowed, the one with the fewest
                         submissions in flight is taken, the lowest of equals; 0: queue 0 */
     const struct hal_semaphore_value *waits; /* all are reached before the commands start */
@@ -530,6 +559,7 @@ HAL_API enum hal_status hal_queue_update(struct hal_device *device,
                                          uint64_t bytes) HAL_CHECKED;
 
 struct hal_dispatch_desc {
+    size_t struct_size;
     struct hal_executable *executable;
     uint32_t entry;
     uint32_t workgroup_count[3];
@@ -574,6 +604,7 @@ HAL_API enum hal_status hal_queue_dealloca(struct hal_device *device,
                                            struct hal_buffer *buffer) HAL_CHECKED;
 
 struct hal_transient_statistics {
+    size_t struct_size;
     uint64_t reserved_bytes, peak_reserved_bytes; /* slabs, until the device has them back */
     uint64_t used_bytes, peak_used_bytes;         /* between alloca and dealloca, as called */
     uint64_t slab_count, live_count;
@@ -675,6 +706,7 @@ HAL_API enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_
 
 /* Where a dispatch is that runs. */
 struct hal_running {
+    size_t struct_size;
     struct hal_semaphore_value
         signal;              /* the first of its submission; semaphore NULL: it has none */
     uint32_t command_buffer; /* index in its submission */

@@ -21,6 +21,7 @@ HAL_API void hal_scope_begin(struct hal_device *device, const char *name);
 HAL_API void hal_scope_end(struct hal_device *device);
 
 struct hal_profiling_options {
+    size_t struct_size;
     /* "queue" (NULL): everything that the application asks for, and device times of submissions.
      * "dispatch": and of each dispatch; the work may take longer by that. HAL_UNSUPPORTED: the
      * device cannot tell ("dispatch.times" of hal_device_query). "executable": and the device's

@@ -43,6 +43,7 @@ static void destroy_buffer(struct hal_driver_device *top, struct hal_object *obj
 enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_buffer_desc *desc,
                                   struct hal_buffer **out_buffer)
 {
+    HAL_KNOW(hal_buffer_desc, desc);
     char *label;
     struct hal_buffer *buffer;
     HAL_TRY(hal_check_buffer_desc(device, desc));

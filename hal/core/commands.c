@@ -40,6 +40,7 @@ static bool fill_barrier(struct hal_command_buffer *commands, struct hal_segment
 enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
                                     const struct hal_barrier_desc *desc)
 {
+    HAL_KNOW(hal_barrier_desc, desc);
     if (!desc)
         desc = &order_everything;
     HAL_TRY(hal_check_barrier(commands, desc));
@@ -91,6 +92,7 @@ enum hal_status hal_command_events_wait(struct hal_command_buffer *commands,
                                         struct hal_event *const *events, size_t event_count,
                                         const struct hal_barrier_desc *desc)
 {
+    HAL_KNOW(hal_barrier_desc, desc);
     if (!desc)
         desc = &order_everything;
     HAL_TRY(hal_check_events(commands, events, event_count, 0));

@@ -12,6 +12,7 @@
 #include "hal/core/ending.h"
 #include "hal/core/pool/pool.h"
 #include "hal/core/promise.h"
+#include "hal/core/sized.h"
 #include "hal/driver.h"
 
 /* ---- Gate (gate.c) ------------------------------------------------------------------------ */

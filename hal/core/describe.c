@@ -38,6 +38,11 @@ const char *hal_executable_format_name(enum hal_executable_format format)
     return "unknown";
 }
 
+uint32_t hal_version(void)
+{
+    return HAL_VERSION_NUMBER;
+}
+
 size_t hal_device_describe(const struct hal_device *device, char *out_text, size_t bytes)
 {
     const struct hal_device_info *info = &device->info;

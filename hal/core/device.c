@@ -98,6 +98,7 @@ enum hal_status hal_device_create(struct hal_driver_device *driver,
                                   struct hal_device **out_device)
 {
     struct hal_device_info info = *driver_info;
+    info.struct_size = sizeof info;
     struct hal_caching *caching;
     struct hal_device *device = NULL;
     const enum hal_status status = add_caching(driver, settings->caching_bytes, &info, &caching);
@@ -167,10 +168,12 @@ enum hal_status hal_device_running(struct hal_device *device, struct hal_running
     if (!driver->ops->device_running)
         return hal_fail(HAL_UNSUPPORTED, "device '%s' cannot tell which dispatch runs",
                         device->info.uri);
+    struct hal_running running = {0};
     HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = driver->ops->device_running(driver, out_running);
+    const enum hal_status status = driver->ops->device_running(driver, &running);
     hal_gate_leave(&device->gate);
-    return status;
+    HAL_TRY(status);
+    return HAL_GIVE(hal_running, out_running, &running);
 }
 
 /* ---- Scopes ------------------------------------------------------------------------------- */

@@ -162,6 +162,7 @@ enum hal_status hal_executable_create(struct hal_device *device,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out_executable)
 {
+    HAL_KNOW(hal_executable_desc, desc);
     struct copies copies;
     struct hal_executable *executable;
     struct hal_executable_variant single;
@@ -261,7 +262,7 @@ enum hal_status hal_executable_get_info(struct hal_executable *executable,
     HAL_TRY(hal_check_place(out_info, "what is known of an executable"));
     struct hal_device *device = executable->object.device;
     struct hal_driver_device *driver = device->driver;
-    *out_info = (struct hal_executable_info){
+    struct hal_executable_info info = {
         .label = executable->object.label,
         .entry_point_count = executable->entry_point_count,
         .variant_count = executable->variant_count,
@@ -269,12 +270,13 @@ enum hal_status hal_executable_get_info(struct hal_executable *executable,
         .format = executable->variants[executable->variant].format,
         .was_kept = executable->was_kept,
     };
-    if (!driver->ops->executable_reflect)
-        return HAL_OK;
-    HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = driver->ops->executable_reflect(driver, executable, out_info);
-    hal_gate_leave(&device->gate);
-    return status;
+    if (driver->ops->executable_reflect) {
+        HAL_TRY(hal_device_enter(device));
+        const enum hal_status status = driver->ops->executable_reflect(driver, executable, &info);
+        hal_gate_leave(&device->gate);
+        HAL_TRY(status);
+    }
+    return HAL_GIVE(hal_executable_info, out_info, &info);
 }
 
 enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint32_t entry,
@@ -283,7 +285,7 @@ enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint
     HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
     HAL_TRY(hal_check_entry(executable, entry));
     HAL_TRY(hal_check_place(out_info, "what is known of an entry point"));
-    *out_info =
+    const struct hal_entry_info info =
         executable->reflection ? executable->reflection[entry] : describe_entry(executable, entry);
-    return HAL_OK;
+    return HAL_GIVE(hal_entry_info, out_info, &info);
 }

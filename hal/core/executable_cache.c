@@ -45,6 +45,7 @@ enum hal_status hal_executable_cache_create(struct hal_device *device,
                                             const struct hal_executable_cache_desc *desc,
                                             struct hal_executable_cache **out_cache)
 {
+    HAL_KNOW(hal_executable_cache_desc, desc);
     static const struct hal_executable_cache_desc usual;
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_check_place(out_cache, "the executable cache"));
@@ -90,7 +91,7 @@ enum hal_status hal_executable_cache_get_info(struct hal_executable_cache *cache
 {
     HAL_TRY(hal_check_cache(cache));
     HAL_TRY(hal_check_place(out_info, "what is known of an executable cache"));
-    *out_info = (struct hal_executable_cache_info){
+    struct hal_executable_cache_info info = {
         .label = cache->label,
         .directory = cache->directory,
         .max_bytes = cache->max_bytes,
@@ -98,13 +99,14 @@ enum hal_status hal_executable_cache_get_info(struct hal_executable_cache *cache
         .kept_count = atomic_load(&cache->kept_count),
     };
     struct hal_device *device = cache->device;
-    if (!cache->directory)
-        return HAL_OK;
-    HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = device->driver->ops->cache_measure(
-        device->driver, cache->directory, &out_info->used_bytes, &out_info->entry_count);
-    hal_gate_leave(&device->gate);
-    return status;
+    if (cache->directory) {
+        HAL_TRY(hal_device_enter(device));
+        const enum hal_status status = device->driver->ops->cache_measure(
+            device->driver, cache->directory, &info.used_bytes, &info.entry_count);
+        hal_gate_leave(&device->gate);
+        HAL_TRY(status);
+    }
+    return HAL_GIVE(hal_executable_cache_info, out_info, &info);
 }
 
 /* ---- Formats ------------------------------------------------------------------------------ */
@@ -177,10 +179,21 @@ struct preparation {
     size_t finished_count;
 };
 
+/* The first one says how long each of them is. */
+static const struct hal_executable_desc *desc_at(const struct hal_executable_desc *descs,
+                                                 size_t index)
+{
+    const size_t bytes = descs->struct_size ? descs->struct_size : sizeof *descs;
+    return (const void *)((const uint8_t *)descs + index * bytes);
+}
+
 static enum hal_status prepare_item(const struct preparation *preparation, size_t index,
                                     struct hal_executable **out_executable)
 {
-    struct hal_executable_desc desc = preparation->descs[index];
+    const struct hal_executable_desc *given = desc_at(preparation->descs, index);
+    HAL_KNOW(hal_executable_desc, given);
+    struct hal_executable_desc desc = *given;
+    desc.struct_size = sizeof desc;
     if (atomic_load(&preparation->is_cancelled))
         return hal_fail(HAL_FAILED, "executable '%s' was not prepared: it was cancelled",
                         desc.label ? desc.label : "");
@@ -234,7 +247,8 @@ static void report(struct preparation *preparation, const struct hal_prepare_opt
                    size_t index, size_t done)
 {
     const struct item *item = &preparation->items[index];
-    const struct hal_prepared prepared = {.index = index,
+    const struct hal_prepared prepared = {.struct_size = sizeof prepared,
+                                          .index = index,
                                           .done_count = done,
                                           .count = preparation->count,
                                           .executable = item->executable,
@@ -291,6 +305,7 @@ static enum hal_status prepare_all(struct hal_executable_cache *cache,
                                    struct hal_executable **out_executables,
                                    enum hal_status *out_statuses)
 {
+    HAL_KNOW(hal_prepare_options, options);
     static const struct hal_prepare_options usual;
     struct preparation preparation = {
         .cache = cache,

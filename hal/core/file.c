@@ -190,6 +190,7 @@ struct parts {
 static enum hal_status submit(struct hal_device *device, const struct hal_submit_desc *desc,
                               bool reads, const struct parts *parts)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     static const struct hal_submit_desc nothing = {0};
     HAL_TRY(hal_check_operation(device, desc));
     HAL_TRY(hal_check_transfer_of(device, parts->buffer, parts->offset, parts->bytes));

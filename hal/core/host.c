@@ -31,6 +31,7 @@ enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_bu
                                   void *pointer, void (*release)(void *user, void *pointer),
                                   void *user, struct hal_buffer **out_buffer)
 {
+    HAL_KNOW(hal_buffer_desc, desc);
     char *label;
     struct hal_buffer *buffer;
     HAL_TRY(hal_check_import(device, desc, pointer));

@@ -21,6 +21,7 @@ enum hal_status hal_set_layout_create(struct hal_device *device,
                                       const struct hal_set_layout_desc *desc,
                                       struct hal_set_layout **out_layout)
 {
+    HAL_KNOW(hal_set_layout_desc, desc);
     HAL_TRY(hal_check_set_layout_desc(device, desc));
     HAL_TRY(hal_check_place(out_layout, "the set layout"));
     const size_t count = desc->binding_count;
@@ -80,6 +81,7 @@ enum hal_status hal_pipeline_layout_create(struct hal_device *device,
                                            const struct hal_pipeline_layout_desc *desc,
                                            struct hal_pipeline_layout **out_layout)
 {
+    HAL_KNOW(hal_pipeline_layout_desc, desc);
     HAL_TRY(hal_check_pipeline_layout_desc(device, desc));
     HAL_TRY(hal_check_place(out_layout, "the pipeline layout"));
     struct hal_pipeline_layout *layout = hal_alloc(1, sizeof *layout);
@@ -136,6 +138,7 @@ static size_t resolve_push(const struct hal_push_set_desc *desc,
 enum hal_status hal_command_push_set(struct hal_command_buffer *commands,
                                      const struct hal_push_set_desc *desc)
 {
+    HAL_KNOW(hal_push_set_desc, desc);
     struct hal_binding bindings[HAL_MAX_BINDINGS] = {{0}};
     char name[HAL_OBJECT_NAME_BYTES];
     HAL_TRY(hal_check_push_set(commands, desc));

@@ -49,6 +49,7 @@ enum hal_status hal_queue_fill(struct hal_device *device, const struct hal_submi
                                struct hal_buffer *target, uint64_t offset, uint64_t bytes,
                                uint32_t pattern, uint32_t pattern_bytes)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     struct hal_command_buffer *commands;
     HAL_TRY(begin(device, desc, "hal_queue_fill", &commands));
     return submit(device, desc, HAL_OPERATION_FILL, commands,
@@ -59,6 +60,7 @@ enum hal_status hal_queue_copy(struct hal_device *device, const struct hal_submi
                                struct hal_buffer *source, uint64_t source_offset,
                                struct hal_buffer *target, uint64_t target_offset, uint64_t bytes)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     struct hal_command_buffer *commands;
     HAL_TRY(begin(device, desc, "hal_queue_copy", &commands));
     return submit(device, desc, HAL_OPERATION_COPY, commands,
@@ -69,6 +71,7 @@ enum hal_status hal_queue_update(struct hal_device *device, const struct hal_sub
                                  const void *data, struct hal_buffer *target, uint64_t offset,
                                  uint64_t bytes)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     struct hal_command_buffer *commands;
     HAL_TRY(begin(device, desc, "hal_queue_update", &commands));
     return submit(device, desc, HAL_OPERATION_UPDATE, commands,
@@ -93,6 +96,8 @@ static enum hal_status record_dispatch(struct hal_command_buffer *commands,
 enum hal_status hal_queue_dispatch(struct hal_device *device, const struct hal_submit_desc *desc,
                                    const struct hal_dispatch_desc *dispatch)
 {
+    HAL_KNOW(hal_submit_desc, desc);
+    HAL_KNOW(hal_dispatch_desc, dispatch);
     struct hal_command_buffer *commands;
     HAL_TRY(begin(device, desc, "hal_queue_dispatch", &commands));
     return submit(device, desc, HAL_OPERATION_DISPATCH, commands,
@@ -101,6 +106,7 @@ enum hal_status hal_queue_dispatch(struct hal_device *device, const struct hal_s
 
 enum hal_status hal_queue_barrier(struct hal_device *device, const struct hal_submit_desc *desc)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     static const struct hal_submission what = {.operation = HAL_OPERATION_BARRIER};
     static const struct hal_submit_desc nothing = {0};
     HAL_TRY(hal_check_operation(device, desc));

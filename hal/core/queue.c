@@ -111,6 +111,7 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
 
 enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_submit_desc *desc)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     static const struct hal_submission execute = {.operation = HAL_OPERATION_EXECUTE};
     HAL_TRY(hal_check_submit(device, desc));
     return hal_queue_hand_in(device, desc, &execute, NULL);

@@ -80,6 +80,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
                                           const struct hal_command_buffer_desc *desc,
                                           struct hal_command_buffer **out_commands)
 {
+    HAL_KNOW(hal_command_buffer_desc, desc);
     static const struct hal_command_buffer_desc defaults = {0};
     char *label;
     HAL_TRY(hal_check_device(device));

@@ -171,12 +171,12 @@ enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *com
     HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
     HAL_TRY(hal_check_place(out_info, "what is known of a command buffer"));
     HAL_TRY(hal_check_sealed(commands));
-    *out_info = commands->info;
-    out_info->label = commands->object.label;
-    out_info->mode = commands->mode;
-    out_info->categories = commands->categories;
-    out_info->command_count = commands->segment_count;
-    out_info->dispatch_count = commands->dispatch_count;
-    out_info->state_count = commands->state_count;
-    return HAL_OK;
+    struct hal_command_buffer_info info = commands->info;
+    info.label = commands->object.label;
+    info.mode = commands->mode;
+    info.categories = commands->categories;
+    info.command_count = commands->segment_count;
+    info.dispatch_count = commands->dispatch_count;
+    info.state_count = commands->state_count;
+    return HAL_GIVE(hal_command_buffer_info, out_info, &info);
 }

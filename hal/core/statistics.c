@@ -53,15 +53,16 @@ enum hal_status hal_device_memory_statistics(struct hal_device *device,
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_check_place(out_statistics, "the statistics of memory"));
     HAL_TRY(hal_device_check_here(device));
-    out_statistics->total = read_account(&device->memory[HAL_MEMORY_TYPES]);
+    struct hal_memory_statistics statistics = {.total =
+                                                   read_account(&device->memory[HAL_MEMORY_TYPES])};
     for (size_t i = 0; i < HAL_MEMORY_TYPES; i++)
-        out_statistics->by_type[i] = read_account(&device->memory[i]);
+        statistics.by_type[i] = read_account(&device->memory[i]);
     const struct hal_caching_statistics cached =
         device->caching ? hal_caching_measure(device->caching) : (struct hal_caching_statistics){0};
-    out_statistics->cached_bytes = cached.cached_bytes;
-    out_statistics->cached_count = cached.cached_count;
-    out_statistics->reused_count = cached.reused_count;
-    return HAL_OK;
+    statistics.cached_bytes = cached.cached_bytes;
+    statistics.cached_count = cached.cached_count;
+    statistics.reused_count = cached.reused_count;
+    return HAL_GIVE(hal_memory_statistics, out_statistics, &statistics);
 }
 
 enum hal_status hal_device_memory_trim(struct hal_device *device)

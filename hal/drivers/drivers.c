@@ -162,7 +162,10 @@ void hal_drivers_list(bool (*visit)(void *user, const struct hal_driver_info *dr
         const struct hal_driver *driver = driver_at(i);
         if (!driver)
             continue;
-        const struct hal_driver_info info = {driver->name, driver->description, driver->parameters};
+        const struct hal_driver_info info = {.struct_size = sizeof info,
+                                             .name = driver->name,
+                                             .description = driver->description,
+                                             .parameters = driver->parameters};
         if (!visit(user, &info))
             return;
     }
@@ -178,7 +181,9 @@ struct visitor {
 static bool visit_one(void *user, const struct hal_device_entry *entry)
 {
     struct visitor *visitor = user;
-    visitor->goes_on = visitor->visit(visitor->user, entry);
+    struct hal_device_entry sized = *entry;
+    sized.struct_size = sizeof sized;
+    visitor->goes_on = visitor->visit(visitor->user, &sized);
     return visitor->goes_on;
 }
 

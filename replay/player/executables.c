@@ -275,7 +275,7 @@ static enum hal_status check_interface(const struct replay_player *player, uint3
         (const void *)player->plan->objects[object].created;
     for (uint32_t i = 0; created->flags & TRACE_FLAG_REFLECTED && i < created->entry_point_count;
          i++) {
-        struct hal_entry_info info;
+        struct hal_entry_info info = {0};
         HAL_TRY(hal_executable_get_entry(player->live[object].executable, i, &info));
         HAL_TRY(check_entry(created, i, &info));
     }

@@ -170,7 +170,7 @@ static enum hal_status blame(const struct replay_player *player)
 {
     char message[HAL_MESSAGE_BYTES];
     const struct trace_submit *submit;
-    struct hal_running running;
+    struct hal_running running = {0};
     snprintf(message, sizeof message, "%s", hal_message());
     const enum hal_status status = find_running(player, &submit, &running);
     if (status == HAL_OK)

@@ -215,7 +215,7 @@ static void more_than_it_takes(struct suite *suite, uint64_t unused)
 static uint64_t least_bytes(struct suite *suite, const struct rig *rig, uint32_t entry,
                             uint32_t binding)
 {
-    struct hal_entry_info info;
+    struct hal_entry_info info = {0};
     check_ok(suite, hal_executable_get_entry(rig->executable, entry, &info));
     check(suite, binding < info.binding_count);
     return info.bindings[binding].bytes;
@@ -291,7 +291,7 @@ static void at_offset(struct suite *suite, uint64_t offset)
     static const uint32_t sizes[4] = {1, 2, 4, 16};
     for (uint32_t k = 0; k < 4; k++) {
         struct rig rig;
-        struct hal_entry_info info;
+        struct hal_entry_info info = {0};
         uint8_t before[16 + N * 16], wanted[sizeof before];
         char text[48];
         set_up(suite, &rig);

@@ -401,7 +401,7 @@ enum {
 static void memory_statistics(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
-    struct hal_memory_statistics before, now;
+    struct hal_memory_statistics before = {0}, now = {0};
     struct hal_buffer *buffers[3];
     (void)argument;
     check_ok(suite, hal_device_memory_statistics(device, &before));

@@ -15,7 +15,7 @@ static const char *keep_and_find(struct cached *cached, char *room)
 {
     bool kept = true;
     struct source source;
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     source_write(cached->suite, &source, 1);
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     WANT(room, info.entry_count == 0 && info.used_bytes == 0 && info.prepared_count == 0);
@@ -125,7 +125,7 @@ static const char *stay_small(struct cached *cached, char *room)
 {
     bool kept;
     struct source first, source;
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     source_write(cached->suite, &first, 100);
     WANT(room, cached_prepare_one(cached, &first.desc, &kept));
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
@@ -162,7 +162,7 @@ static void the_oldest_go(struct suite *suite, uint64_t unused)
 /* Less than one executable takes: each works, and the last stays. */
 static const char *stay_tiny(struct cached *cached, char *room)
 {
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     for (uint32_t i = 0; i < 3; i++) {
         struct source source;
         struct hal_executable *executable;
@@ -228,7 +228,7 @@ static void refused(struct suite *suite, uint64_t unused)
     struct source source;
     struct hal_executable *executable;
     struct hal_executable_cache *other;
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     enum hal_executable_format format;
     const struct hal_executable_cache_desc empty = {.label = "CACHE", .directory = ""};
     const struct hal_executable_cache_desc file = {.label = "CACHE", .directory = "/dev/null/x"};

@@ -31,7 +31,7 @@ static void create_and_release(struct suite *suite, struct hal_device *device, u
 static void check_kept(struct suite *suite, struct hal_device *device, uint64_t bytes,
                        uint64_t count, uint64_t reused)
 {
-    struct hal_memory_statistics now;
+    struct hal_memory_statistics now = {0};
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     check_ok(suite, hal_device_memory_statistics(device, &now));
     check_u64(suite, now.cached_bytes, bytes);
@@ -42,7 +42,7 @@ static void check_kept(struct suite *suite, struct hal_device *device, uint64_t 
 static void is_reused(struct suite *suite, uint64_t bytes)
 {
     struct hal_device *device = suite_open(suite, "caching=4M");
-    struct hal_memory_statistics now;
+    struct hal_memory_statistics now = {0};
     create_and_release(suite, device, bytes);
     check_kept(suite, device, bytes, 1, 0);
     struct hal_buffer *buffer = create_bytes(suite, device, bytes);
@@ -170,7 +170,7 @@ static void many_small_ones(struct suite *suite, uint64_t argument)
 {
     enum { COUNT = 3000 };
     struct hal_device *device = suite_open(suite, "caching=1M");
-    struct hal_memory_statistics now;
+    struct hal_memory_statistics now = {0};
     (void)argument;
     for (uint64_t i = 1; i <= COUNT; i++)
         create_and_release(suite, device, i);
@@ -319,7 +319,7 @@ static void subspans_keep_their_root(struct suite *suite, uint64_t argument)
 static void slabs_are_kept(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "caching=1G");
-    struct hal_transient_statistics transient;
+    struct hal_transient_statistics transient = {0};
     uint64_t slab_bytes = 0;
     (void)argument;
     for (uint64_t round = 0; round < 3; round++) {
@@ -412,7 +412,7 @@ static void run_program(struct suite *suite, void *user)
 static void programs(struct suite *suite, uint64_t threads)
 {
     struct hal_device *device = suite_open(suite, "caching=1M");
-    struct hal_memory_statistics now;
+    struct hal_memory_statistics now = {0};
     struct program states[8];
     for (uint64_t i = 0; i < threads; i++) {
         states[i] = (struct program){device, suite_random(suite)};

@@ -515,7 +515,7 @@ static void twice_on_one_device(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_channel_create(group.devices, 2, NULL, group.channels));
     struct hal_buffer *buffers[2];
     for (uint32_t r = 0; r < 2; r++) {
-        struct hal_channel_info info;
+        struct hal_channel_info info = {0};
         suite_own_channel(suite, group.channels[r]);
         check_ok(suite, hal_channel_get_info(group.channels[r], &info));
         check(suite, info.rank == r && info.count == 2 && !info.label && info.group);
@@ -669,7 +669,7 @@ static void wrong_channels(struct suite *suite, uint64_t unused)
     (void)unused;
     struct hal_device *devices[65];
     struct hal_channel *channels[65];
-    struct hal_channel_info info;
+    struct hal_channel_info info = {0};
     for (size_t i = 0; i < SUITE_COUNT(devices); i++)
         devices[i] = suite_device(suite);
     check_fails(suite, hal_channel_create(devices, 0, NULL, channels), HAL_INVALID, "0 ranks",

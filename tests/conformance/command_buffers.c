@@ -311,7 +311,7 @@ static void counts(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_command_buffer *commands = suite_commands(suite, "told", HAL_REUSABLE);
-    struct hal_command_buffer_info info;
+    struct hal_command_buffer_info info = {0};
     struct hal_buffer *x = suite_buffer(suite, "x", 256), *y = suite_buffer(suite, "y", 256);
     const uint32_t one[3] = {1, 1, 1}, words_pushed[2] = {3, 4};
     const struct hal_binding of_x = {x, 0, HAL_WHOLE_BUFFER}, of_y = {y, 0, HAL_WHOLE_BUFFER};

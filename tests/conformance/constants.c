@@ -91,7 +91,7 @@ static void constants_of_all_types(struct suite *suite, uint64_t unused)
     static const int32_t wanted[10] = {-123, 133,           -32767, 32769,       -10,
                                        -10,  INT32_MIN + 3, 5,      -0x6ffffff9, 9};
     int32_t words[10] = {0};
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     suite_need(suite, HAL_FORMAT_MSL);
     struct hal_executable_desc desc = executable_msl("all types", source, &show, 1);
     desc.constants = values;
@@ -152,7 +152,7 @@ static void constants_that_are_vectors(struct suite *suite, uint64_t unused)
     static const int32_t wanted[17] = {3, -10, 77, 5, 6, 7, -5, 1, 2, 4, 0, 1, -123, 127, -1, 3, 4};
     static const uint32_t components[7] = {2, 1, 3, 4, 2, 3, 2};
     int32_t words[17] = {0};
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     suite_need(suite, HAL_FORMAT_MSL);
     struct hal_executable_desc desc = executable_msl("vectors", source, &show, 1);
     desc.constants = values;

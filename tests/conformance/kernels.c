@@ -64,7 +64,7 @@ struct hal_executable *suite_kernels(struct suite *suite)
 
 uint64_t suite_alignment(struct suite *suite)
 {
-    struct hal_entry_info info;
+    struct hal_entry_info info = {0};
     check_ok(suite, hal_executable_get_entry(suite_kernels(suite), KERNEL_BYTES, &info));
     check(suite, info.binding_count == 2);
     return info.bindings[0].alignment ? info.bindings[0].alignment : 1;

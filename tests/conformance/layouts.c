@@ -276,7 +276,7 @@ static void reflected(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct rig rig;
-    struct hal_entry_info info;
+    struct hal_entry_info info = {0};
     set_up(suite, &rig, 0);
     check_ok(suite, hal_executable_get_entry(rig.executable, COMBINE, &info));
     check_u64(suite, info.binding_count, 4);
@@ -302,9 +302,9 @@ static void wrong_set_layouts(struct suite *suite, uint64_t unused)
         struct hal_set_layout_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{"L", far, 1}, "binding 31", "30"},     {{"L", twice, 2}, "binding 3", "twice"},
-        {{"L", kind, 1}, "binding 0", "kind 9"}, {{"L", flags, 1}, "0x40", "0x3"},
-        {{"L", NULL, 2}, "2 bindings", "NULL"},  {{"L", far, 32}, "32 bindings", "31"},
+        {{0, "L", far, 1}, "binding 31", "30"},     {{0, "L", twice, 2}, "binding 3", "twice"},
+        {{0, "L", kind, 1}, "binding 0", "kind 9"}, {{0, "L", flags, 1}, "0x40", "0x3"},
+        {{0, "L", NULL, 2}, "2 bindings", "NULL"},  {{0, "L", far, 32}, "32 bindings", "31"},
     };
     struct hal_set_layout *layout;
     for (size_t i = 0; i < SUITE_COUNT(wrong); i++)
@@ -333,9 +333,9 @@ static void wrong_pipeline_layouts(struct suite *suite, uint64_t unused)
         struct hal_pipeline_layout_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{"P", five, 5, 0}, "5 sets", "4"},         {{"P", NULL, 1, 0}, "1 sets", "NULL"},
-        {{"P", &null, 1, 0}, "set layout", "NULL"}, {{"P", five, 1, 6}, "6 bytes", limit},
-        {{"P", five, 1, most + 4}, over, limit},
+        {{0, "P", five, 5, 0}, "5 sets", "4"},         {{0, "P", NULL, 1, 0}, "1 sets", "NULL"},
+        {{0, "P", &null, 1, 0}, "set layout", "NULL"}, {{0, "P", five, 1, 6}, "6 bytes", limit},
+        {{0, "P", five, 1, most + 4}, over, limit},
     };
     for (size_t i = 0; i < SUITE_COUNT(wrong); i++)
         check_fails(suite, hal_pipeline_layout_create(suite_device(suite), &wrong[i].desc, &layout),
@@ -356,17 +356,17 @@ static void wrong_pushes(struct suite *suite, uint64_t unused)
         struct hal_push_set_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{NULL, 0, both, 2, &zero, 1}, "set layout", "NULL"},
-        {{rig.in, 0, both, 2, NULL, 0}, "'inputs'", "1 dynamic"},
-        {{rig.in, 0, both, 2, &zero, 2}, "2 dynamic offsets", "1 dynamic"},
-        {{rig.in, 0, one, 2, &zero, 1}, "'inputs'", "lacks binding 1"},
-        {{rig.in, 0, one, 0, &zero, 1}, "'inputs'", "lacks binding 0"},
-        {{rig.in, 0, both, 3, &zero, 1}, "'inputs'", "no binding 2"},
-        {{rig.in, 4, both, 2, &zero, 1}, "set 4", "3"},
-        {{rig.in, 0, both, 2, &far, 1}, "'x'", "132 + 4"},
-        {{rig.in, 0, both, 2, &huge, 1}, "binding 0", "2^64-1"},
-        {{rig.in, 0, NULL, 2, &zero, 1}, "2 bindings", "NULL"},
-        {{rig.in, 0, both, 40, &zero, 1}, "40 bindings", "31"},
+        {{0, NULL, 0, both, 2, &zero, 1}, "set layout", "NULL"},
+        {{0, rig.in, 0, both, 2, NULL, 0}, "'inputs'", "1 dynamic"},
+        {{0, rig.in, 0, both, 2, &zero, 2}, "2 dynamic offsets", "1 dynamic"},
+        {{0, rig.in, 0, one, 2, &zero, 1}, "'inputs'", "lacks binding 1"},
+        {{0, rig.in, 0, one, 0, &zero, 1}, "'inputs'", "lacks binding 0"},
+        {{0, rig.in, 0, both, 3, &zero, 1}, "'inputs'", "no binding 2"},
+        {{0, rig.in, 4, both, 2, &zero, 1}, "set 4", "3"},
+        {{0, rig.in, 0, both, 2, &far, 1}, "'x'", "132 + 4"},
+        {{0, rig.in, 0, both, 2, &huge, 1}, "binding 0", "2^64-1"},
+        {{0, rig.in, 0, NULL, 2, &zero, 1}, "2 bindings", "NULL"},
+        {{0, rig.in, 0, both, 40, &zero, 1}, "40 bindings", "31"},
     };
     for (size_t i = 0; i < SUITE_COUNT(wrong); i++) {
         suite_note(suite, "push %zu", i);

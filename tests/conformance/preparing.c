@@ -188,7 +188,7 @@ static void prepare_in_thread(struct suite *suite, void *user)
 
 static const char *use_in_threads(struct cached *cached, char *room)
 {
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     for (int i = 0; i < 4; i++)
         suite_thread(cached->suite, prepare_in_thread, cached->cache);
     suite_join(cached->suite);

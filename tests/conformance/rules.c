@@ -59,7 +59,7 @@ static void no_places(struct suite *suite, uint64_t unused)
     struct hal_device *device = suite_device(suite);
     struct hal_buffer *own = suite_buffer(suite, "own", 64);
     struct hal_semaphore *semaphore = suite_semaphore(suite, "semaphore", 0);
-    struct hal_memory_statistics before, after;
+    struct hal_memory_statistics before = {0}, after = {0};
     check_ok(suite, hal_device_memory_statistics(device, &before));
     check_fails(suite, hal_device_open(suite_info(suite)->driver, NULL), HAL_INVALID,
                 "the place for the device is NULL");
@@ -215,7 +215,7 @@ static void labels(struct suite *suite, uint64_t bytes)
     const enum hal_status wanted = fits ? HAL_OK : HAL_INVALID;
     struct hal_device *device = suite_device(suite);
     struct hal_command_buffer *commands = recording(suite), *named = NULL;
-    struct hal_command_buffer_info info;
+    struct hal_command_buffer_info info = {0};
     struct hal_buffer *buffer = NULL, *subspan = NULL;
     struct hal_semaphore *semaphore = NULL;
     struct hal_event *event = NULL;

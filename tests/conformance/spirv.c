@@ -156,8 +156,8 @@ static void reflection(struct suite *suite, uint64_t unused)
     (void)unused;
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     static const uint32_t places[4][2] = {{0, 3}, {1, 0}, {2, 30}, {3, 1}};
-    struct hal_entry_info info;
-    struct hal_executable_info about;
+    struct hal_entry_info info = {0};
+    struct hal_executable_info about = {0};
     suite_need(suite, HAL_FORMAT_SPIRV);
     struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
     check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));
@@ -223,7 +223,7 @@ static void access_is_what_the_code_does(struct suite *suite, uint64_t unused)
                    {HAL_ACCESS_READ | HAL_ACCESS_WRITE, 0},
                    {HAL_ACCESS_READ | HAL_ACCESS_WRITE, 0},
                    {HAL_ACCESS_READ, 20}};
-    struct hal_entry_info info;
+    struct hal_entry_info info = {0};
     suite_need(suite, HAL_FORMAT_SPIRV);
     const struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));

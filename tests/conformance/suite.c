@@ -362,7 +362,8 @@ struct hal_set_layout *suite_set_layout(struct suite *suite, const char *label,
                                         const struct hal_layout_binding *bindings, size_t count)
 {
     struct hal_set_layout *layout;
-    const struct hal_set_layout_desc desc = {label, bindings, count};
+    const struct hal_set_layout_desc desc = {
+        .label = label, .bindings = bindings, .binding_count = count};
     check_ok(suite, hal_set_layout_create(suite_device(suite), &desc, &layout));
     return own(suite, SET_LAYOUT, layout);
 }
@@ -372,7 +373,8 @@ struct hal_pipeline_layout *suite_pipeline_layout(struct suite *suite, const cha
                                                   uint32_t constant_bytes)
 {
     struct hal_pipeline_layout *layout;
-    const struct hal_pipeline_layout_desc desc = {label, sets, count, constant_bytes};
+    const struct hal_pipeline_layout_desc desc = {
+        .label = label, .sets = sets, .set_count = count, .constant_bytes = constant_bytes};
     check_ok(suite, hal_pipeline_layout_create(suite_device(suite), &desc, &layout));
     return own(suite, PIPELINE_LAYOUT, layout);
 }

@@ -45,8 +45,8 @@ static struct suite_line gated_line(struct suite *suite, struct hal_device *devi
 static void check_truth(struct suite *suite, struct hal_device *device, uint64_t others,
                         uint64_t limit)
 {
-    struct hal_transient_statistics pool;
-    struct hal_memory_statistics memory;
+    struct hal_transient_statistics pool = {0};
+    struct hal_memory_statistics memory = {0};
     int64_t used;
     check_ok(suite, hal_device_transient_statistics(device, &pool));
     check_ok(suite, hal_device_memory_statistics(device, &memory));

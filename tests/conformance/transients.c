@@ -20,7 +20,7 @@ static void dealloca_of(struct suite *suite, struct suite_line *line, struct hal
 
 static struct hal_transient_statistics statistics(struct suite *suite, struct hal_device *device)
 {
-    struct hal_transient_statistics now;
+    struct hal_transient_statistics now = {0};
     check_ok(suite, hal_device_transient_statistics(device, &now));
     return now;
 }
@@ -402,7 +402,7 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
     struct hal_device *device = suite_device(suite);
     struct suite_line line = suite_line_begin(suite, device);
     struct hal_buffer *buffer = NULL, *ordinary = suite_buffer(suite, "ordinary", 64);
-    struct hal_transient_statistics now;
+    struct hal_transient_statistics now = {0};
     (void)argument;
     check_fails(suite, hal_queue_alloca(device, NULL, NULL, &buffer), HAL_INVALID, "description");
     check_fails(

@@ -104,7 +104,7 @@ static void formats_make_sense(struct suite *suite, uint64_t unused)
 static void one_in_a_list(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const struct hal_executable_variant variant = one(suite);
     const struct hal_executable_desc desc = describe(suite, "list of one", &variant, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
@@ -119,7 +119,7 @@ static void one_in_a_list(struct suite *suite, uint64_t unused)
 
 static void first_of_a_format(struct suite *suite, uint64_t ten_first)
 {
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const struct hal_executable_variant variants[2] = {ten_first ? ten(suite) : one(suite),
                                                        ten_first ? one(suite) : ten(suite)};
     const struct hal_executable_desc desc = describe(suite, "two", variants, 2);
@@ -133,7 +133,7 @@ static void first_of_a_format(struct suite *suite, uint64_t ten_first)
 /* What the device cannot run stands at each place of a list of eight. */
 static void foreign_are_passed_over(struct suite *suite, uint64_t at)
 {
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const enum hal_executable_format foreign = need_foreign_format(suite);
     struct hal_executable_variant variants[8];
     for (uint64_t i = 0; i < 8; i++)
@@ -193,7 +193,7 @@ static void data_are_copied(struct suite *suite, uint64_t unused)
 static void as_many_as_allowed(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     struct hal_executable_variant variants[HAL_MAX_VARIANTS];
     for (size_t i = 0; i < HAL_MAX_VARIANTS; i++)
         variants[i] = i == 0 ? one(suite) : ten(suite);
@@ -237,7 +237,7 @@ static void beyond_a_limit_is_passed_over(struct suite *suite, uint64_t alone)
                                                       ten(suite), one(suite)};
     const struct hal_executable_desc desc = describe(suite, "limits", variants, alone ? 2 : 4);
     struct hal_executable *executable = NULL;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     if (alone) {
         check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable),
                     HAL_UNSUPPORTED, "'k'", "[[threadgroup(8)]]");
@@ -335,7 +335,7 @@ static void entries_are_described(struct suite *suite, uint64_t entry)
         {0, 2, {{0, 1, R}, {0, 2, R | W}}},
         {0, 3, {{0, 3, R}, {0, 17, R | W}, {0, 30, R}}},
     };
-    struct hal_entry_info info;
+    struct hal_entry_info info = {0};
     check_ok(suite, hal_executable_get_entry(reflected(suite), (uint32_t)entry, &info));
     check(suite, strcmp(info.name, many_entries[entry].name) == 0);
     check_bytes(suite, info.group_size, many_entries[entry].group_size, sizeof info.group_size);
@@ -362,7 +362,7 @@ static void constants_are_described(struct suite *suite, uint64_t unused)
         {"quick", 4, HAL_CONSTANT_BOOL, 1, false},
         {"low", 9, HAL_CONSTANT_INT32, 1, true},
     };
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     check_ok(suite, hal_executable_get_info(reflected(suite), &info));
     check_u64(suite, info.entry_point_count, SUITE_COUNT(many_entries));
     check_u64(suite, info.constant_count, 4);
@@ -379,7 +379,7 @@ static void constants_are_described(struct suite *suite, uint64_t unused)
 static void no_constants(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const struct hal_executable_variant variant = one(suite);
     const struct hal_executable_desc desc = describe(suite, NULL, &variant, 1);
     check_ok(suite, hal_executable_get_info(suite_executable(suite, &desc), &info));
@@ -390,8 +390,8 @@ static void no_constants(struct suite *suite, uint64_t unused)
 static void reflection_is_refused(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct hal_entry_info entry;
-    struct hal_executable_info info;
+    struct hal_entry_info entry = {0};
+    struct hal_executable_info info = {0};
     struct hal_executable *executable = reflected(suite);
     check_fails(suite, hal_executable_get_entry(executable, 5, &entry), HAL_INVALID, "many",
                 "5 entry points", "number 5");
@@ -410,8 +410,8 @@ static void reflection_is_refused(struct suite *suite, uint64_t unused)
 static void ask_again_and_again(struct suite *suite, void *user)
 {
     for (uint32_t i = 0; i < 200; i++) {
-        struct hal_entry_info entry;
-        struct hal_executable_info info;
+        struct hal_entry_info entry = {0};
+        struct hal_executable_info info = {0};
         check_ok(suite, hal_executable_get_entry(user, i % 5, &entry));
         check(suite, strcmp(entry.name, many_entries[i % 5].name) == 0);
         check_ok(suite, hal_executable_get_info(user, &info));

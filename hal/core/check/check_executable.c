@@ -269,7 +269,7 @@ enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
     if (count && !descs)
         return hal_fail(HAL_INVALID, "executable cache '%s': %zu descriptions at NULL",
                         cache->label ? cache->label : "", count);
-    return HAL_OK;
+    return count ? hal_check_struct_size("hal_executable_desc", descs, sizeof *descs) : HAL_OK;
 }
 
 enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_t entry)

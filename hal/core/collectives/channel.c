@@ -64,6 +64,7 @@ enum hal_status hal_channel_create(struct hal_device *const *devices, size_t cou
                                    const struct hal_channel_desc *desc,
                                    struct hal_channel **out_channels)
 {
+    HAL_KNOW(hal_channel_desc, desc);
     static const struct hal_channel_desc nothing = {0};
     const struct hal_channel_desc *wanted = desc ? desc : &nothing;
     struct hal_group *group;
@@ -102,11 +103,11 @@ enum hal_status hal_channel_get_info(const struct hal_channel *channel,
 {
     HAL_TRY(hal_check_object(channel ? &channel->object : NULL, "channel"));
     HAL_TRY(hal_check_place(out_info, "what a channel is"));
-    *out_info = (struct hal_channel_info){.label = channel->object.label,
+    const struct hal_channel_info info = {.label = channel->object.label,
                                           .rank = channel->rank,
                                           .count = channel->count,
                                           .group = channel->group_id};
-    return HAL_OK;
+    return HAL_GIVE(hal_channel_info, out_info, &info);
 }
 
 /* ---- Collectives --------------------------------------------------------------------------- */
@@ -140,6 +141,8 @@ static struct hal_collective_work resolve(const struct hal_collective_desc *desc
 enum hal_status hal_queue_collective(struct hal_device *device, const struct hal_submit_desc *desc,
                                      const struct hal_collective_desc *collective)
 {
+    HAL_KNOW(hal_submit_desc, desc);
+    HAL_KNOW(hal_collective_desc, collective);
     static const struct hal_submit_desc nothing = {0};
     HAL_TRY(hal_check_operation(device, desc));
     HAL_TRY(hal_check_collective(device, collective));

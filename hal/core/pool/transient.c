@@ -273,6 +273,8 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
                                  const struct hal_buffer_desc *buffer_desc,
                                  struct hal_buffer **out_buffer)
 {
+    HAL_KNOW(hal_submit_desc, desc);
+    HAL_KNOW(hal_buffer_desc, buffer_desc);
     struct hal_pool_block *block;
     struct hal_buffer *buffer;
     struct hal_idle_semaphore semaphore;
@@ -315,6 +317,7 @@ fail_block:
 enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_submit_desc *desc,
                                    struct hal_buffer *buffer)
 {
+    HAL_KNOW(hal_submit_desc, desc);
     HAL_TRY(hal_check_operation(device, desc));
     HAL_TRY(hal_device_check_here(device));
     HAL_TRY(hal_check_transient(device, buffer));
@@ -369,7 +372,7 @@ enum hal_status hal_device_transient_statistics(struct hal_device *device,
     HAL_TRY(hal_device_check_here(device));
     HAL_TRY(hal_check_place(out_statistics, "the statistics of transient memory"));
     pthread_mutex_lock(&device->pool.lock);
-    *out_statistics = device->pool.statistics;
+    const struct hal_transient_statistics statistics = device->pool.statistics;
     pthread_mutex_unlock(&device->pool.lock);
-    return HAL_OK;
+    return HAL_GIVE(hal_transient_statistics, out_statistics, &statistics);
 }

@@ -395,6 +395,7 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
                                            const struct hal_profiling_options *options,
                                            int64_t timeout_ns)
 {
+    HAL_KNOW(hal_profiling_options, options);
     struct hal_profiling_options full = options ? *options : (struct hal_profiling_options){0};
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     HAL_TRY(hal_profiling_complete(&full));

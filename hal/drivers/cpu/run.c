@@ -365,7 +365,8 @@ enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out)
         for (uint32_t i = 0; i < run->program_count && !op; i++) {
             op = find_running(pool, &run->programs[i]->lanes[CPU_DISPATCHES]);
             if (op)
-                *out = (struct hal_running){run->signal, i, op->dispatch.number};
+                *out = (struct hal_running){
+                    .signal = run->signal, .command_buffer = i, .dispatch = op->dispatch.number};
         }
     }
     pthread_mutex_unlock(&pool->lock);

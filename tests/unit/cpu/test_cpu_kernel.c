@@ -384,10 +384,14 @@ static struct hal_executable *create_with_sets(struct hal_set_layout *sets[2])
     struct hal_pipeline_layout *layout;
     struct hal_executable *created;
     struct hal_executable_desc desc = describe(sets_source);
-    assert_ok(hal_set_layout_create(device, &(struct hal_set_layout_desc){NULL, &in, 1}, &sets[0]));
-    assert_ok(hal_set_layout_create(device, &(struct hal_set_layout_desc){NULL, out, 2}, &sets[1]));
+    assert_ok(hal_set_layout_create(
+        device, &(struct hal_set_layout_desc){.bindings = &in, .binding_count = 1}, &sets[0]));
+    assert_ok(hal_set_layout_create(
+        device, &(struct hal_set_layout_desc){.bindings = out, .binding_count = 2}, &sets[1]));
     assert_ok(hal_pipeline_layout_create(
-        device, &(struct hal_pipeline_layout_desc){NULL, sets, 2, 12}, &layout));
+        device,
+        &(struct hal_pipeline_layout_desc){.sets = sets, .set_count = 2, .constant_bytes = 12},
+        &layout));
     desc.entry_points = &entry;
     desc.entry_point_count = 1;
     desc.layouts = &layout;

@@ -5,7 +5,7 @@
 
 static struct hal_memory_statistics statistics(struct hal_device *device)
 {
-    struct hal_memory_statistics now;
+    struct hal_memory_statistics now = {0};
     assert_ok(hal_device_memory_statistics(device, &now));
     return now;
 }

@@ -92,7 +92,7 @@ static void use_in_processes(const char *directory, uint64_t max_bytes)
 static struct hal_executable_cache_info measure(const char *directory)
 {
     struct hal_executable_cache *cache;
-    struct hal_executable_cache_info info;
+    struct hal_executable_cache_info info = {0};
     struct hal_device *device = fixture_device("cpu?threads=1");
     const struct hal_executable_cache_desc desc = {.directory = directory};
     assert_ok(hal_executable_cache_create(device, &desc, &cache));
@@ -132,7 +132,7 @@ TEST(compiling_loads_nothing)
     char directory[PATH_MAX];
     struct hal_executable_cache *cache;
     struct hal_executable *executable;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     enum hal_status statuses[2];
     struct hal_device *device = fixture_device("cpu?threads=1");
     static const char good[] = "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 17; }";

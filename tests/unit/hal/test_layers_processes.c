@@ -191,8 +191,8 @@ static int use_without_locks(struct hal_device *device, struct hal_buffer *buffe
 {
     const struct hal_buffer_desc desc = {.bytes = 4};
     static uint8_t data[HAL_MAX_UPDATE_BYTES];
-    struct hal_transient_statistics used;
-    struct hal_memory_statistics memory;
+    struct hal_transient_statistics used = {0};
+    struct hal_memory_statistics memory = {0};
     struct hal_buffer *mine;
     void *pointer;
     alarm(30);

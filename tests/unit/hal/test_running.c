@@ -32,7 +32,7 @@ TEST(the_dispatch_that_runs_is_known)
     struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
     struct hal_buffer *words[WORDS];
     void *shut;
-    struct hal_running at;
+    struct hal_running at = {0};
     for (int i = 0; i < WORDS; i++)
         words[i] = fixture_buffer(device, "word", 4);
     assert_ok(hal_buffer_write(words[0], 0, &(uint32_t){1}, 4));

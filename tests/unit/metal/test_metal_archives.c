@@ -46,7 +46,7 @@ static int prepare(const char *directory, const char *spoil)
     struct hal_device *device = fixture_device("metal");
     struct hal_executable_cache *cache;
     struct hal_executable *executable;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const struct hal_executable_cache_desc where = {.directory = directory};
     const struct hal_executable_desc desc = {.label = "three",
                                              .format = HAL_FORMAT_MSL,

@@ -76,7 +76,7 @@ static void replay(struct hal_device *device)
 TEST(the_peak_is_the_program_s)
 {
     const struct hal_profiling_options options = {.file = path};
-    struct hal_memory_statistics program, replayed;
+    struct hal_memory_statistics program = {0}, replayed = {0};
     struct hal_device *device = fixture_device("cpu?threads=1");
     struct hal_device *other = fixture_device("cpu?threads=2");
     assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));

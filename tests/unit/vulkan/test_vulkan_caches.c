@@ -17,7 +17,7 @@ static bool prepare(const char *folder)
     struct hal_device *device = open_device("vulkan");
     struct hal_executable_cache *cache;
     struct hal_executable *executable;
-    struct hal_executable_info info;
+    struct hal_executable_info info = {0};
     const struct hal_executable_cache_desc desc = {.label = "kept", .directory = folder};
     const struct hal_executable_desc increment = describe_increment();
     ok(hal_executable_cache_create(device, &desc, &cache));
