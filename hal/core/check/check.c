@@ -46,16 +46,6 @@ enum hal_status hal_check_label(const char *label)
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
-enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
-{
-    if (commands && !commands->sealed)
-        return HAL_OK;
-    HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s is sealed and cannot change",
-                    hal_object_name(&commands->object, name));
-}
-
 enum hal_status hal_check_sealed(const struct hal_command_buffer *commands)
 {
     char name[HAL_OBJECT_NAME_BYTES];

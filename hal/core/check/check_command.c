@@ -4,6 +4,16 @@
 
 #include <inttypes.h>
 
+enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
+{
+    if (commands && !commands->sealed)
+        return HAL_OK;
+    HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s is sealed and cannot change",
+                    hal_object_name(&commands->object, name));
+}
+
 enum hal_status hal_check_commands_desc(const struct hal_command_buffer_desc *desc)
 {
     static const uint32_t any = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
