@@ -3,14 +3,15 @@
  * computes as well; one that goes on until it is killed; one with many contents; one with a kernel
  * of a fixed length, to be exchanged in its trace.
  *
- *     attack-program random SEED MEMORY   MEMORY: any, small, large, import
+ *     attack-program random SEED MEMORY [STORE]   MEMORY: any, small, large, import
  *     attack-program steady COUNT         prints the number of each step that was waited for
  *     attack-program writes COUNT
  *     attack-program probe
  *     attack-program wrong KERNEL         prints a wrong source of the kernel
  *
- * `random` prints "visible: " and the kernels that, if they were wrong, would change what is read
- * back. Exit status: 0, 3 the device's results are wrong, 9 a call failed. */
+ * `random` prints a checksum of all that is read back, and "visible: " and the kernels that, if
+ * they were wrong, would change it. The host's store number STORE is another one than without. Exit
+ * status: 0, 3 the device's results are wrong, 9 a call failed. */
 #include "hal/hal.h"
 
 #include <inttypes.h>
@@ -143,6 +144,8 @@ struct program {
     size_t op_count, submitted;
     bool visible[KERNELS];
     uint32_t queues;
+    long other_store, stores;
+    uint32_t checksum;
 };
 
 static void release_host(void *user, void *pointer)
@@ -377,6 +380,8 @@ static void read_back(struct program *p, struct place place)
         printf("wrong results\n");
         exit(3);
     }
+    for (size_t i = 0; i < bytes / sizeof *seen; i++)
+        p->checksum = p->checksum * 1664525u + seen[i];
     for (size_t k = 0; k < KERNELS; k++)
         p->visible[k] |= memcmp(seen, place.slot->words[k + 1], bytes) != 0;
 }
@@ -384,7 +389,8 @@ static void read_back(struct program *p, struct place place)
 /* The host writes some words, while the device may work on other slots. */
 static void host_write(struct program *p, struct place place)
 {
-    const uint32_t count = 1 + below(place.buffer->slot_words), x = below(UINT32_MAX);
+    const uint32_t count = 1 + below(place.buffer->slot_words);
+    const uint32_t x = below(UINT32_MAX) ^ (p->stores++ == p->other_store ? 0x10000 : 0);
     uint32_t words[WORDS];
     for (uint32_t i = 0; i < count; i++)
         words[i] = x + i;
@@ -400,12 +406,14 @@ static void host_write(struct program *p, struct place place)
         memcpy(place.slot->words[v], words, (size_t)count * 4);
 }
 
-static int run_random(struct hal_device *device, uint64_t seed, const char *memory)
+static int run_random(struct hal_device *device, uint64_t seed, const char *memory,
+                      long other_store)
 {
     static struct program program;
     struct program *p = &program;
     random_state = seed;
     p->device = device;
+    p->other_store = other_store;
     p->queues = hal_device_get_info(device)->queue_count;
     for (size_t k = 0; k < KERNELS; k++) {
         char source[1024];
@@ -431,7 +439,7 @@ static int run_random(struct hal_device *device, uint64_t seed, const char *memo
             read_back(p, (struct place){&p->buffers[i], &p->buffers[i].slots[s],
                                         s * p->buffers[i].slot_words});
     }
-    printf("visible:");
+    printf("checksum: %08" PRIx32 "\nvisible:", p->checksum);
     for (size_t k = 0; k < KERNELS; k++)
         printf("%s%s", p->visible[k] ? " " : "", p->visible[k] ? kernels[k].name : "");
     printf("\n");
@@ -554,7 +562,8 @@ int main(int argc, char **argv)
         return print_wrong(argument);
     OK(hal_device_open(NULL, &device));
     if (strcmp(what, "random") == 0)
-        status = run_random(device, strtoull(argument, NULL, 0), argc > 3 ? argv[3] : "any");
+        status = run_random(device, strtoull(argument, NULL, 0), argc > 3 ? argv[3] : "any",
+                            argc > 4 ? atol(argv[4]) : -1);
     else if (strcmp(what, "steady") == 0)
         status = run_steady(device, strtoull(argument, NULL, 0));
     else if (strcmp(what, "writes") == 0)

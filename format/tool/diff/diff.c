@@ -24,6 +24,8 @@ struct diff {
     bool as_json, quiet, without_contents;
     struct tally submissions, accesses, signals, commands;
     uint64_t same_contents, other_contents, unknown_contents;
+    struct diff_bytes mapped;
+    const char *where;  /* of what it compares */
     int64_t a_ns, b_ns; /* device time of submissions that both have */
 };
 
@@ -185,6 +187,20 @@ static enum hal_status compare_commands(struct diff *d, const char *where,
     return status;
 }
 
+/* ---- Mapped memory ------------------------------------------------------------------------ */
+
+static void describe_found(struct diff_side *side, const void *what, struct trace_text *text)
+{
+    diff_describe_found(side, what, text);
+}
+
+static enum hal_status report_found(void *user, const struct diff_found *a,
+                                    const struct diff_found *b)
+{
+    struct diff *d = user;
+    return report(d, d->where, "other bytes in mapped memory", a, b, describe_found);
+}
+
 /* ---- Submissions -------------------------------------------------------------------------- */
 
 static enum hal_status compare_submissions(struct diff *d, const char *where,
@@ -212,7 +228,8 @@ static enum hal_status compare_submissions(struct diff *d, const char *where,
     /* Another queue, other waits, another number of command buffers. */
     if (a->hash != b->hash && d->lines == before)
         HAL_TRY(report(d, place, "submitted in another way", a, b, describe_item));
-    return HAL_OK;
+    d->where = place;
+    return d->without_contents ? HAL_OK : diff_bytes_of_items(&d->mapped, a, b);
 }
 
 static enum hal_status compare_items(struct diff *d, const char *where, const struct diff_item *a,
@@ -428,22 +445,44 @@ static void json_tally(struct trace_text *text, const char *key, const struct ta
 static void json_summary(struct diff *d)
 {
     struct trace_text *text = &d->text;
-    static const char *const keys[] = {"differences",      "same_contents", "other_contents",
-                                       "unknown_contents", "device_ns_a",   "device_ns_b"};
-    const uint64_t values[] = {d->lines,          d->same_contents,
-                               d->other_contents, d->unknown_contents,
-                               (uint64_t)d->a_ns, (uint64_t)d->b_ns};
     trace_json_close(text, ']');
     trace_json_member_bool(text, "same", is_same(d));
     json_tally(text, "submissions", &d->submissions);
     json_tally(text, "commands", &d->commands);
     json_tally(text, "host_accesses", &d->accesses);
     json_tally(text, "host_signals", &d->signals);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        trace_json_member_u64(text, keys[i], values[i]);
-    }
+    trace_json_member_u64(text, "differences", d->lines);
+    trace_json_member_u64(text, "same_contents", d->same_contents);
+    trace_json_member_u64(text, "other_contents", d->other_contents);
+    trace_json_member_u64(text, "unknown_contents", d->unknown_contents);
+    trace_json_member_u64(text, "same_mapped_bytes", d->mapped.same);
+    trace_json_member_u64(text, "other_mapped_bytes", d->mapped.other);
+    trace_json_member_u64(text, "undecided_mapped_bytes", d->mapped.undecided);
+    trace_json_member_u64(text, "uncompared_mapped", d->mapped.cut);
+    trace_json_member_u64(text, "device_ns_a", (uint64_t)d->a_ns);
+    trace_json_member_u64(text, "device_ns_b", (uint64_t)d->b_ns);
     trace_json_close(text, '}');
     trace_text_append(text, "\n", 1);
+}
+
+/* Where there is mapped memory, and something was stored into it or seen there. */
+static void mapped_summary(struct diff *d)
+{
+    const struct diff_bytes *mapped = &d->mapped;
+    if (mapped->same || mapped->other || mapped->undecided)
+        trace_text_printf(&d->text,
+                          "mapped memory: %" PRIu64 " bytes same, %" PRIu64 " different, %" PRIu64
+                          " not decided%s\n",
+                          mapped->same, mapped->other, mapped->undecided,
+                          mapped->undecided
+                              ? ": the host stored them in one of the two, and in the "
+                                "other one the device may have written the same"
+                              : "");
+    if (mapped->cut)
+        trace_text_printf(&d->text,
+                          "mapped memory is not compared in %" PRIu64
+                          " places: there are too many pieces\n",
+                          mapped->cut);
 }
 
 static void text_summary(struct diff *d)
@@ -465,6 +504,7 @@ static void text_summary(struct diff *d)
         " not known; device time of submissions that both have: %.3f ms and %.3f ms\n",
         d->same_contents, d->other_contents, d->unknown_contents, (double)d->a_ns / 1e6,
         (double)d->b_ns / 1e6);
+    mapped_summary(d);
 }
 
 static enum hal_status compare(struct diff *d, const char *a, const char *b)
@@ -487,6 +527,9 @@ static enum hal_status compare(struct diff *d, const char *a, const char *b)
     }
     HAL_TRY(compare_kernels(d));
     HAL_TRY(compare_streams(d));
+    d->where = "in the end";
+    if (!d->without_contents)
+        HAL_TRY(diff_bytes_in_the_end(&d->mapped));
     if (d->as_json)
         json_summary(d);
     else if (!d->quiet)
@@ -505,6 +548,7 @@ static int run(int argc, char **argv)
     char *rest;
     memset(&d, 0, sizeof d);
     d.limit = 200;
+    d.mapped = (struct diff_bytes){.a = &d.a, .b = &d.b, .found = report_found, .user = &d};
     for (int option; (option = getopt_long(argc, argv, "q", options, NULL)) != -1;) {
         switch (option) {
         case 'j': d.as_json = true; break;
@@ -527,6 +571,7 @@ static int run(int argc, char **argv)
     if (status != HAL_OK)
         tool_error("%s", hal_message());
     trace_text_finish(&d.text);
+    diff_bytes_finish(&d.mapped);
     diff_close(&d.a);
     diff_close(&d.b);
     return status != HAL_OK ? TOOL_FAILED : is_same(&d) ? TOOL_OK : TOOL_DIFFERENT;
@@ -539,7 +584,8 @@ const struct tool_command tool_diff = {
             "Compares what two captures asked for: the submissions with their commands, what the\n"
             "host wrote and read, thread by thread. Objects are the same when their labels and\n"
             "sizes are; numbers and times do not matter. Lines that begin with - are only in A,\n"
-            "with + only in B, with ! in both with other bytes.\n\n"
+            "with + only in B, with ! in both with other bytes. Of memory that stays mapped the\n"
+            "bytes count that submissions and the host find there, not how a capture cut them.\n\n"
             "  -q, --quiet        print nothing: the exit status says it\n"
             "      --no-contents  do not compare bytes\n"
             "      --limit=N      differences to print (default 200; 0: all)\n"

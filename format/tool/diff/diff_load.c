@@ -54,9 +54,13 @@ static enum hal_status object_row(struct diff_side *side, uint64_t id, struct di
     return HAL_OK;
 }
 
+static const uint64_t slab_hash = 11;
+
 static uint64_t object_hash(const struct diff_side *side, uint64_t id)
 {
     const struct diff_object *object = diff_object(side, id);
+    if (object && object->transients)
+        return slab_hash; /* how many slabs of which sizes there are is their own affair, too */
     return object ? object->hash : 0;
 }
 
@@ -104,20 +108,66 @@ static enum hal_status load_object(struct diff_side *side, const struct trace_ev
     memcpy(copy, event, event->bytes);
     object->created = copy;
     object->hash = hash;
+    return event->kind == TRACE_EXECUTABLE_CREATE
+               ? trace_reflection_add(&side->reflection, id, executable)
+               : HAL_OK;
+}
+
+/* Maps may come before the buffer in the file, but its labels do not matter here. */
+static enum hal_status load_mapping(struct diff_side *side, const struct trace_mapping_event *map)
+{
+    struct diff_object *object = NULL;
+    if (map->head.status != HAL_OK || !(map->mode & DIFF_MAP_PERSISTENT))
+        return HAL_OK;
+    HAL_TRY(object_row(side, map->buffer, &object));
+    return diff_mapped_add(side, object, map->buffer);
+}
+
+/* An alloca signals last what only the memory's own deallocas and allocas know. */
+static enum hal_status load_alloca(struct diff_side *side, const struct trace_submit *submit)
+{
+    struct diff_object *object = NULL;
+    if (submit->operation != TRACE_OPERATION_ALLOCA || !submit->signal_count)
+        return HAL_OK;
+    const uint32_t last = submit->wait_count + submit->signal_count - 1;
+    HAL_TRY(object_row(side, submit->values[last].semaphore, &object));
+    object->is_pools = true;
     return HAL_OK;
 }
 
 /* ---- Commands ---- */
+
+/* The column that names the buffer of an offset: `source` that of `source_offset`, else the one
+ * before. NULL: it is no offset in a buffer. */
+static const struct trace_column *buffer_column(const struct trace_column *columns, uint32_t index)
+{
+    static const char word[] = "offset";
+    const char *name = columns[index].name;
+    const size_t length = strlen(name), end = sizeof word - 1;
+    const size_t prefix = length > end ? length - end - 1 : 0;
+    if (length < end || strcmp(name + length - end, word) != 0)
+        return NULL;
+    for (uint32_t i = index; i-- > 0;) {
+        if (columns[i].reference == TRACE_REFERENCE_OBJECT &&
+            (!prefix || strncmp(columns[i].name, name, prefix) == 0))
+            return &columns[i];
+    }
+    return NULL;
+}
 
 static uint64_t mix_columns(const struct diff_side *side, uint64_t hash,
                             const struct trace_column *columns, uint32_t count, const uint8_t *base)
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t value = trace_load(base + columns[i].member_at, columns[i].width);
+        const struct trace_column *buffer = buffer_column(columns, i);
         if (columns[i].reference == TRACE_REFERENCE_OBJECT)
             hash = hal_hash_add(hash, object_hash(side, value));
         else if (columns[i].reference == TRACE_REFERENCE_STRING)
             hash = mix_string(side, hash, (uint32_t)value);
+        else if (buffer)
+            hash = diff_transient_place(side, hash,
+                                        trace_load(base + buffer->member_at, buffer->width), value);
         else
             hash = hal_hash_add(hash, value);
     }
@@ -174,7 +224,7 @@ static enum hal_status load_seal(struct diff_side *side,
         object->hash = hal_hash_add(object->hash, commands[i].hash);
         object->shape = hal_hash_add(object->shape, command_shape(side, segment));
     }
-    return HAL_OK;
+    return diff_mapped_seal(side, object, seal, (const void *)copy);
 }
 
 /* ---- Items ---- */
@@ -215,15 +265,33 @@ static enum hal_status add_place(struct diff_side *side, uint64_t submission,
     return HAL_OK;
 }
 
+/* Without what the transient memory waits for and signals by itself. */
+static uint64_t mix_values(const struct diff_side *side, uint64_t hash,
+                           const struct trace_semaphore_value *values, uint32_t count)
+{
+    uint32_t mixed = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct diff_object *semaphore = diff_object(side, values[i].semaphore);
+        if (semaphore && semaphore->is_pools)
+            continue;
+        hash = hal_hash_add(hash, semaphore ? semaphore->hash : 0);
+        mixed++;
+    }
+    return hal_hash_add(hash, mixed);
+}
+
 static void hash_submission(const struct diff_side *side, const struct trace_submit *submit,
                             struct diff_item *item)
 {
-    const uint32_t values = submit->wait_count + submit->signal_count;
+    const bool is_pools = submit->operation == TRACE_OPERATION_ALLOCA ||
+                          submit->operation == TRACE_OPERATION_DEALLOCA;
     uint64_t hash = hal_hash_add(hal_hash_add(2, submit->operation), submit->queue);
-    hash = hal_hash_add(hal_hash_add(hash, submit->wait_count), submit->signal_count);
-    for (uint32_t i = 0; i < values; i++)
-        hash = hal_hash_add(hash, object_hash(side, submit->values[i].semaphore));
-    hash = hal_hash_add(hal_hash_add(hash, object_hash(side, submit->buffer)), submit->offset);
+    hash = mix_values(side, hash, submit->values, submit->wait_count);
+    hash = mix_values(side, hash, submit->values + submit->wait_count, submit->signal_count);
+    /* Which part of which slab it is depends on what had been given back by then. */
+    if (!is_pools)
+        hash = diff_transient_place(side, hal_hash_add(hash, object_hash(side, submit->buffer)),
+                                    submit->buffer, submit->offset);
     hash = hal_hash_add(hal_hash_add(mix_string(side, hash, submit->file), submit->size),
                         submit->file_offset);
     uint64_t shape = hal_hash_add(3, submit->operation);
@@ -237,6 +305,14 @@ static void hash_submission(const struct diff_side *side, const struct trace_sub
     item->shape = shape;
 }
 
+/* When a capture notices stores and results in mapped memory is its own affair. */
+static bool is_noticed(const struct diff_side *side, const struct trace_content_event *access)
+{
+    const struct diff_object *buffer = diff_object(side, access->buffer);
+    return buffer && buffer->memory &&
+           (access->head.kind == TRACE_HOST_WRITE || access->flags & TRACE_FLAG_OBSERVED);
+}
+
 static bool make_item(const struct diff_side *side, const struct diff_stream *stream,
                       const struct trace_event *event, struct diff_item *item)
 {
@@ -248,9 +324,10 @@ static bool make_item(const struct diff_side *side, const struct diff_stream *st
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
         item->hash = hal_hash_add(hal_hash_add(4, event->kind), object_hash(side, access->buffer));
-        item->hash = item->shape =
-            hal_hash_add(hal_hash_add(item->hash, access->offset), access->size);
-        return !stream->call; /* any thread makes host calls: the submission says what it is */
+        item->hash = item->shape = hal_hash_add(
+            diff_transient_place(side, item->hash, access->buffer, access->offset), access->size);
+        return !stream->call /* any thread makes host calls: the submission says what it is */
+               && !is_noticed(side, access);
     case TRACE_SEMAPHORE_SIGNAL:
         item->hash = item->shape = hal_hash_add(5, object_hash(side, signal->semaphore));
         return !(signal->flags & 4); /* not by another device */
@@ -271,6 +348,8 @@ static enum hal_status load_item(struct diff_side *side, const struct trace_even
         return HAL_OK;
     if (event->kind == TRACE_SUBMIT)
         HAL_TRY(add_place(side, TRACE_AS(trace_submit, event)->submission, stream));
+    if (event->kind == TRACE_SUBMIT)
+        HAL_TRY(diff_transient_take(side, TRACE_AS(trace_submit, event)));
     struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
     void *items = stream->items;
     if (!copy || !hal_grow(&items, &stream->capacity, stream->count + 1, sizeof *stream->items))
@@ -287,12 +366,18 @@ static enum hal_status first_round(void *user, const struct trace_event *event,
                                    const struct trace_segment *segments)
 {
     (void)segments;
-    return load_object(user, event);
+    if (event->kind == TRACE_BUFFER_MAP)
+        return load_mapping(user, (const void *)event);
+    return event->kind == TRACE_SUBMIT ? load_alloca(user, (const void *)event)
+                                       : load_object(user, event);
 }
 
 static enum hal_status second_round(void *user, const struct trace_event *event,
                                     const struct trace_segment *segments)
 {
+    const bool has_done = event->status == HAL_OK;
+    if (event->kind == TRACE_SUBMIT && has_done)
+        return diff_transient_take(user, (const void *)event);
     return event->kind == TRACE_COMMAND_BUFFER_SEAL ? load_seal(user, (const void *)event, segments)
                                                     : HAL_OK;
 }
@@ -416,6 +501,14 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
     }
 }
 
+void diff_describe_found(struct diff_side *side, const struct diff_found *found,
+                         struct trace_text *text)
+{
+    name_object(side, text, found->buffer);
+    trace_text_printf(text, ", %" PRIu64 " bytes at %" PRIu64, found->end - found->begin,
+                      found->begin);
+}
+
 /* ---- Contents ---- */
 
 enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
@@ -452,11 +545,13 @@ enum hal_status diff_open(struct diff_side *side, const char *path)
     for (size_t i = 0; status == HAL_OK && i < count; i++)
         status = tool_each(side->reader, &progress, rounds[i], side);
     tool_progress_end(&progress);
-    return status;
+    return status == HAL_OK ? diff_mapped_load(side) : status;
 }
 
 void diff_close(struct diff_side *side)
 {
+    diff_mapped_finish(side);
+    diff_transient_finish(side);
     for (size_t i = 0; i < side->stream_count; i++)
         free(side->streams[i].items);
     free(side->streams);

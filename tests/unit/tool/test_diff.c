@@ -143,6 +143,257 @@ TEST(a_stripped_trace_is_the_same)
     says("contents: 2 same, 5 different");
 }
 
+/* ---- Mapped memory ---- */
+
+enum { BYTES = 64, PERSISTENT = 8 | 1 | 2 };
+
+/* One buffer that stays mapped; #s0 copies its first half into another one, #s1 fills the second
+ * half; the host stores before #s0, and sees the second half in the end. How a capture notices that
+ * is in the callbacks. */
+struct mapped_run {
+    void (*before)(struct trace_builder *b);  /* #s0 */
+    void (*between)(struct trace_builder *b); /* #s0 and #s1 */
+    void (*after)(struct trace_builder *b);   /* #s1 is known to be done */
+    bool stays_mapped;
+};
+
+static char stored[BYTES], filled[BYTES];
+
+static void submit_commands(struct trace_builder *b, uint64_t number, uint64_t commands)
+{
+    const struct trace_semaphore_value value = {3, number + 1};
+    builder_seal(b, commands);
+    builder_submit(b, number, 0, NULL, 0, &value, 1, &commands, 1);
+}
+
+static void write_mapped(const char *name, const struct mapped_run *run_of)
+{
+    static char path[PATH_MAX];
+    const struct trace_semaphore_value done = {3, 2};
+    struct trace_builder b;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    builder_semaphore_create(&b, 3, "done", 0);
+    builder_buffer_create(&b, 1, "shared", BYTES);
+    builder_mapping(&b, TRACE_BUFFER_MAP, 1, 1, PERSISTENT, 0, BYTES);
+    builder_buffer_create(&b, 2, "own", BYTES);
+    run_of->before(&b);
+    builder_command_buffer_create(&b, 10, "read", 0);
+    builder_copy(&b, 1, 0, 2, 0, BYTES / 2);
+    submit_commands(&b, 0, 10);
+    if (run_of->between)
+        run_of->between(&b);
+    builder_command_buffer_create(&b, 11, "write", 0);
+    builder_fill(&b, 1, BYTES / 2, BYTES / 2, 'f', 1);
+    submit_commands(&b, 1, 11);
+    builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
+    if (run_of->after)
+        run_of->after(&b);
+    if (!run_of->stays_mapped)
+        builder_mapping(&b, TRACE_BUFFER_UNMAP, 1, 1, PERSISTENT, 0, BYTES);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static int compare_mapped(const struct mapped_run *a, const struct mapped_run *b)
+{
+    memset(stored, 's', sizeof stored);
+    memset(filled, 'f', sizeof filled);
+    write_mapped("a.pb.zst", a);
+    write_mapped("b.pb.zst", b);
+    return run("diff a.pb.zst b.pb.zst");
+}
+
+static void see(struct trace_builder *b, const char *data, uint64_t offset, uint64_t bytes)
+{
+    b->flags = TRACE_FLAG_OBSERVED;
+    builder_host_read(b, 1, offset, data, bytes);
+    b->flags = 0;
+}
+
+static void store_whole(struct trace_builder *b)
+{
+    builder_host_write(b, 1, 0, stored, BYTES);
+}
+
+static void store_in_parts(struct trace_builder *b)
+{
+    builder_host_write(b, 1, 16, stored, 48);
+    builder_host_write(b, 1, 0, stored, 20);
+}
+
+static void store_used(struct trace_builder *b)
+{
+    builder_host_write(b, 1, 0, stored, BYTES / 2);
+}
+
+static void store_rest(struct trace_builder *b)
+{
+    builder_host_write(b, 1, BYTES / 2, stored, BYTES / 2);
+}
+
+static void store_other(struct trace_builder *b)
+{
+    char other[BYTES];
+    memset(other, 's', sizeof other);
+    other[5] = 'S';
+    builder_host_write(b, 1, 0, other, BYTES);
+}
+
+static void store_less(struct trace_builder *b)
+{
+    builder_host_write(b, 1, 0, stored, 10);
+    builder_host_write(b, 1, 12, stored, BYTES - 12);
+}
+
+static void store_nothing(struct trace_builder *b)
+{
+    (void)b;
+}
+
+static void see_filled(struct trace_builder *b)
+{
+    see(b, filled, BYTES / 2, BYTES / 2);
+}
+
+static void see_filled_in_parts(struct trace_builder *b)
+{
+    see(b, filled, 40, 24);
+    see(b, filled, 32, 8);
+}
+
+static void see_other(struct trace_builder *b)
+{
+    char other[BYTES / 2];
+    memset(other, 'f', sizeof other);
+    other[31] = 'F';
+    see(b, other, BYTES / 2, BYTES / 2);
+}
+
+static void store_over_filled(struct trace_builder *b)
+{
+    builder_host_write(b, 1, BYTES / 2, filled, BYTES / 2);
+}
+
+static void change_filled(struct trace_builder *b)
+{
+    builder_mapped_change(b, 1, BYTES / 2, stored, filled, BYTES / 2);
+}
+
+TEST(how_a_capture_cuts_stores_does_not_matter)
+{
+    const struct mapped_run plain = {.before = store_whole, .after = see_filled};
+    const struct mapped_run same[] = {
+        plain,
+        {.before = store_in_parts, .after = see_filled},
+        {.before = store_used, .between = store_rest, .after = see_filled_in_parts},
+        {.before = store_whole, .between = store_in_parts, .after = see_filled},
+        {.before = store_whole, .after = store_over_filled},
+        {.before = store_whole, .after = change_filled},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        if (compare_mapped(&plain, &same[i]) != 0 || !strstr(output, " 0 different, 0 not decided"))
+            fail_msg("%zu: %s", i, output);
+        says("mapped memory: ");
+        assert_int_equal(run("diff b.pb.zst a.pb.zst"), 0);
+    }
+    assert_int_equal(run("diff --json a.pb.zst b.pb.zst"), 0);
+    says("\"other_mapped_bytes\":0,\"undecided_mapped_bytes\":0,\"uncompared_mapped\":0");
+}
+
+TEST(other_bytes_in_mapped_memory_are_found)
+{
+    const struct mapped_run plain = {.before = store_whole, .after = see_filled};
+    assert_int_equal(
+        compare_mapped(&plain, &(struct mapped_run){.before = store_other, .after = see_filled}),
+        1);
+    says("! #s0: other bytes in mapped memory: 'shared', 1 bytes at 5\n");
+    says(" 1 different, 0 not decided");
+    assert_int_equal(
+        compare_mapped(&plain, &(struct mapped_run){.before = store_less, .after = see_filled}), 1);
+    says("! #s0: other bytes in mapped memory: 'shared', 2 bytes at 10\n");
+    /* Too late for #s0. */
+    assert_int_equal(compare_mapped(&plain, &(struct mapped_run){.before = store_nothing,
+                                                                 .between = store_whole,
+                                                                 .after = see_filled}),
+                     1);
+    says("! #s0: other bytes in mapped memory: 'shared', 32 bytes at 0\n");
+    assert_int_equal(
+        compare_mapped(&plain, &(struct mapped_run){.before = store_whole, .after = see_other}), 1);
+    says("! in the end: other bytes in mapped memory: 'shared', 1 bytes at 63\n");
+    assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
+    assert_int_equal(run("diff -q a.pb.zst b.pb.zst"), 1);
+}
+
+/* The host's store over what the device has written and nobody has seen; and what no submission
+ * needs in memory that stays mapped, which a capture need not record. */
+TEST(what_a_capture_cannot_tell_is_no_difference)
+{
+    const struct mapped_run plain = {.before = store_whole};
+    assert_int_equal(
+        compare_mapped(&plain, &(struct mapped_run){.before = store_whole, .after = store_rest}),
+        0);
+    says(" 0 different, 32 not decided: the host stored them in one of the two");
+    assert_int_equal(
+        compare_mapped(
+            &(struct mapped_run){.before = store_whole, .stays_mapped = true},
+            &(struct mapped_run){.before = store_whole, .after = store_rest, .stays_mapped = true}),
+        0);
+    says(" 0 different, 0 not decided\n");
+}
+
+TEST(stripped_stores_are_the_same)
+{
+    const struct mapped_run plain = {.before = store_whole, .after = see_filled};
+    assert_int_equal(compare_mapped(&plain, &plain), 0);
+    assert_int_equal(run("strip -f -o s.pb.zst a.pb.zst"), 0);
+    assert_int_equal(run("diff a.pb.zst s.pb.zst"), 0);
+    says(" 0 different, 0 not decided\n");
+}
+
+/* ---- Transient memory ---- */
+
+static void submit_alloca(struct trace_builder *b, uint64_t number, uint64_t offset, bool waits,
+                          uint64_t pools)
+{
+    const struct trace_semaphore_value given_back = {5, 1}, signals[] = {{3, number}, {pools, 1}};
+    b->operation = (struct trace_submit){
+        .operation = TRACE_OPERATION_ALLOCA, .buffer = 1, .offset = offset, .size = 256};
+    builder_submit(b, number, 0, &given_back, waits, signals, 2, NULL, 0);
+}
+
+/* The second alloca gets the range at `offset` of a slab, waits there for what was given back, and
+ * has as many of its bytes filled as given. */
+static void write_transient(const char *name, uint64_t offset, bool waits, uint64_t bytes)
+{
+    static char path[PATH_MAX];
+    const struct trace_semaphore_value got = {3, 2}, done = {3, 3};
+    struct trace_builder b;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    builder_semaphore_create(&b, 3, "done", 0);
+    builder_semaphore_create(&b, 4, "transient memory", 0);
+    builder_semaphore_create(&b, 5, "transient memory", 0);
+    builder_buffer_create(&b, 1, "transient memory", waits ? 4096 : 8192);
+    submit_alloca(&b, 1, offset, false, 5);
+    submit_alloca(&b, 2, offset, waits, 4);
+    builder_command_buffer_create(&b, 10, "fill", 0);
+    builder_fill(&b, 1, offset + 16, bytes, 'f', 1);
+    builder_seal(&b, 10);
+    builder_submit(&b, 3, 0, &got, 1, &done, 1, (uint64_t[]){10}, 1);
+    builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
+    builder_host_read(&b, 1, offset + 16, "ffff", 4);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+TEST(which_range_an_alloca_gets_does_not_matter)
+{
+    write_transient("a.pb.zst", 0, false, 32);
+    write_transient("b.pb.zst", 1024, true, 32);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
+    says("same: submissions 3 same");
+    write_transient("b.pb.zst", 1024, true, 40);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
+    says("1 changed");
+}
+
 /* As a capture writes it: without a digest. What does not compress is found in the file. */
 static void write_undigested(const char *name, const uint8_t *bytes, size_t count)
 {
