@@ -385,7 +385,11 @@ enum hal_stage {
     HAL_STAGE_ALL = 7,
 };
 
-/* Memory accesses that a barrier makes available and visible; bits. Written into traces. */
+/* Memory accesses that a barrier makes available and visible; bits. Written into traces. The stages
+ * alone say which commands run before which, and that is enough for a write after a read. What a
+ * command has written is there for a later one only when the source accesses have WRITE and the
+ * target accesses have what the later one does: READ, or WRITE to write the bytes again. A barrier
+ * whose source accesses are READ alone orders no write before anything. */
 enum hal_access {
     HAL_ACCESS_READ = 1,
     HAL_ACCESS_WRITE = 2,
@@ -408,8 +412,9 @@ struct hal_barrier_desc {
     size_t buffer_count;
 };
 
-/* Commands of the source stages recorded before finish, and their writes are visible, before
- * commands of the target stages recorded after begin. NULL orders everything. */
+/* Commands of the source stages recorded before finish, and their writes are visible as the
+ * accesses say, before commands of the target stages recorded after begin. NULL orders everything.
+ */
 HAL_API enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
                                             const struct hal_barrier_desc *desc) HAL_CHECKED;
 

@@ -23,7 +23,15 @@ struct trace_hazard_buffer {
 struct trace_hazard_barrier {
     uint32_t source;
     uint32_t source_stages, target_stages;
+    struct trace_access_masks masks;
     size_t first_range, range_count;
+};
+
+/* What a conflict asks of barriers. */
+struct need {
+    const struct trace_hazard *hazard;
+    uint32_t before_stage, after_stage;
+    uint32_t after_accesses; /* bits: what the later command does */
 };
 
 /* One access against the pieces of its buffer. */
@@ -90,6 +98,7 @@ void trace_hazards_barrier(struct trace_hazards *hazards, const struct trace_ord
         (struct trace_hazard_barrier){.source = ordering->source,
                                       .source_stages = ordering->source_stages,
                                       .target_stages = ordering->target_stages,
+                                      .masks = ordering->masks,
                                       .first_range = hazards->range_count,
                                       .range_count = ordering->range_count};
     hazards->barriers[hazards->barrier_count++] =
@@ -97,24 +106,52 @@ void trace_hazards_barrier(struct trace_hazards *hazards, const struct trace_ord
     hazards->range_count = ranges;
 }
 
-static bool covers(const struct trace_hazards *hazards, const struct trace_hazard_barrier *barrier,
-                   const struct trace_hazard *hazard)
+static uint32_t mask_or_all(uint32_t mask)
 {
+    return mask ? mask : TRACE_ACCESS_READ_WRITE;
+}
+
+static void add_masks(struct trace_access_masks *all, const struct trace_access_masks *masks)
+{
+    all->source |= mask_or_all(masks->source);
+    all->target |= mask_or_all(masks->target);
+}
+
+/* Of all that the barrier says of the bytes; false: nothing. */
+static bool covers(const struct trace_hazards *hazards, const struct trace_hazard_barrier *barrier,
+                   const struct trace_hazard *hazard, struct trace_access_masks *out_masks)
+{
+    *out_masks = (struct trace_access_masks){0, 0};
     for (size_t i = 0; i < barrier->range_count; i++) {
         const struct trace_ordered_range *range = &hazards->ranges[barrier->first_range + i];
         if (range->buffer == hazard->buffer && range->begin <= hazard->begin &&
             range->end >= hazard->end)
-            return true;
+            add_masks(out_masks, &range->masks);
     }
-    return barrier->range_count == 0;
+    if (barrier->range_count == 0)
+        add_masks(out_masks, &barrier->masks);
+    return out_masks->source != 0;
 }
 
-static bool orders(const struct trace_hazards *hazards, size_t index,
-                   const struct trace_hazard *hazard, uint32_t before_stage, uint32_t after_stage)
+static bool makes_available(const struct need *need, const struct trace_access_masks *masks)
+{
+    return !need->hazard->before_writes || masks->source & TRACE_ACCESS_WRITE;
+}
+
+static bool makes_visible(const struct need *need, const struct trace_access_masks *masks)
+{
+    return !need->hazard->before_writes || masks->target & need->after_accesses;
+}
+
+static bool orders(const struct trace_hazards *hazards, size_t index, const struct need *need)
 {
     const struct trace_hazard_barrier *barrier = &hazards->orderings[index];
-    return barrier->source > hazard->before && (barrier->source_stages & before_stage) &&
-           (barrier->target_stages & after_stage) && covers(hazards, barrier, hazard);
+    struct trace_access_masks masks;
+    return barrier->source > need->hazard->before &&
+           (barrier->source_stages & need->before_stage) &&
+           (barrier->target_stages & need->after_stage) &&
+           covers(hazards, barrier, need->hazard, &masks) && makes_available(need, &masks) &&
+           makes_visible(need, &masks);
 }
 
 static void keep(struct trace_barrier_verdict *barrier, const struct trace_hazard *hazard)
@@ -141,35 +178,40 @@ static void add_race(struct trace_hazards *hazards, const struct trace_hazard *h
 }
 
 /* Barriers one after the other order what none of them does alone: the next begins at a stage
- * that the one before has reached. Which of them could be missed is not worked out. */
-static bool settle_by_chain(struct trace_hazards *hazards, const struct trace_hazard *hazard,
-                            uint32_t before_stage, uint32_t after_stage)
+ * that the one before has reached; one makes writes available, the same or a later one makes them
+ * visible. Which of them could be missed is not worked out. */
+static bool settle_by_chain(struct trace_hazards *hazards, const struct need *need)
 {
     struct trace_barrier_verdict *used[TRACE_HAZARD_LOOK_BACK];
     size_t used_count = 0;
     uint32_t reached = 0; /* commands of these stages, further up, come before `after` */
+    bool done = false;
     for (size_t i = hazards->barrier_count;
-         i-- > 0 && used_count < TRACE_HAZARD_LOOK_BACK && !(reached & before_stage);) {
+         i-- > 0 && used_count < TRACE_HAZARD_LOOK_BACK && !done;) {
         const struct trace_hazard_barrier *barrier = &hazards->orderings[i];
-        if (barrier->source <= hazard->before)
+        struct trace_access_masks masks;
+        if (barrier->source <= need->hazard->before)
             break;
-        if ((barrier->target_stages & (reached | after_stage)) &&
-            covers(hazards, barrier, hazard)) {
-            reached |= barrier->source_stages;
-            used[used_count++] = &hazards->barriers[i];
-        }
+        if (!covers(hazards, barrier, need->hazard, &masks))
+            continue;
+        const bool ends = barrier->target_stages & need->after_stage && makes_visible(need, &masks);
+        if (!ends && !(barrier->target_stages & reached))
+            continue;
+        reached |= barrier->source_stages;
+        used[used_count++] = &hazards->barriers[i];
+        done = barrier->source_stages & need->before_stage && makes_available(need, &masks);
     }
-    struct trace_hazard uncertain = *hazard;
+    struct trace_hazard uncertain = *need->hazard;
     uncertain.certain = false;
-    for (size_t i = 0; (reached & before_stage) && i < used_count; i++)
+    for (size_t i = 0; done && i < used_count; i++)
         keep(used[i], &uncertain);
-    return reached & before_stage;
+    return done;
 }
 
 /* Gives a conflict its barrier: one that is kept already, else the latest that orders it. */
-static void settle(struct trace_hazards *hazards, const struct trace_hazard *hazard,
-                   uint32_t before_stage, uint32_t after_stage)
+static void settle(struct trace_hazards *hazards, const struct need *need)
 {
+    const struct trace_hazard *hazard = need->hazard;
     size_t latest = SIZE_MAX, looked_at = 0;
     hazards->conflict_count++;
     for (size_t i = hazards->barrier_count; i-- > 0;) {
@@ -182,7 +224,7 @@ static void settle(struct trace_hazards *hazards, const struct trace_hazard *haz
             }
             break;
         }
-        if (!orders(hazards, i, hazard, before_stage, after_stage))
+        if (!orders(hazards, i, need))
             continue;
         if (latest == SIZE_MAX)
             latest = i;
@@ -193,7 +235,7 @@ static void settle(struct trace_hazards *hazards, const struct trace_hazard *haz
     }
     if (latest != SIZE_MAX)
         keep(&hazards->barriers[latest], hazard);
-    else if (!settle_by_chain(hazards, hazard, before_stage, after_stage))
+    else if (!settle_by_chain(hazards, need))
         add_race(hazards, hazard);
 }
 
@@ -243,6 +285,8 @@ static void meet(const struct meeting *m, const struct piece *piece, uint64_t be
     const struct trace_access *access = m->access;
     const bool known = access->mode <= TRACE_ACCESS_READ_WRITE;
     const bool declared = access->mode != TRACE_ACCESS_UNKNOWN;
+    const uint32_t accesses = (trace_access_reads(access->mode) ? TRACE_ACCESS_READ : 0U) |
+                              (trace_access_writes(access->mode) ? TRACE_ACCESS_WRITE : 0U);
     for (int slot = 0; slot < SLOT_COUNT; slot++) {
         const bool before_writes = slot & SLOT_WRITES;
         if (!piece->latest[slot] || piece->latest[slot] - 1 == access->command ||
@@ -259,7 +303,7 @@ static void meet(const struct meeting *m, const struct piece *piece, uint64_t be
                                             .certain = known && !(slot & SLOT_MAYBE) && !m->coarse,
                                             .declared = declared && !(slot & SLOT_UNDECLARED) &&
                                                         !m->coarse};
-        settle(m->hazards, &hazard, slot_stage(slot), access->stage);
+        settle(m->hazards, &(struct need){&hazard, slot_stage(slot), access->stage, accesses});
     }
 }
 

@@ -17,6 +17,10 @@
  * bound to it need not do so, but one that may only read does not conflict with another such. It is
  * *declared* when of both accesses it is known at least whether the kernel has code that writes.
  *
+ * What a barrier orders. Stages decide which commands run before which: that is enough for a write
+ * after a read. For what comes after a write, the source mask has to name writes, which makes them
+ * available, and the target mask one of the accesses of the later command (hal/hal.h).
+ *
  * Verdicts. Barriers are taken away as long as every conflict keeps one that orders it, the
  * latest possible one (the fewest barriers that suffice, when all of them are full ones). NEEDED:
  * kept by a certain conflict. UNKNOWN: kept by uncertain ones alone. REDUNDANT: not kept; what it
@@ -42,8 +46,14 @@ enum {
 
 #define TRACE_NO_COMMAND UINT32_MAX
 
+/* What of memory is ordered, bits of enum hal_access; 0: all. */
+struct trace_access_masks {
+    uint32_t source, target;
+};
+
 struct trace_ordered_range {
     uint64_t buffer, begin, end;
+    struct trace_access_masks masks;
 };
 
 /* Commands of the source stages up to `source` come before those of the target stages after
@@ -51,6 +61,7 @@ struct trace_ordered_range {
 struct trace_ordering {
     uint32_t command, source;
     uint32_t source_stages, target_stages;
+    struct trace_access_masks masks; /* of all memory; without effect when there are ranges */
     const struct trace_ordered_range *ranges; /* copied; none: all memory */
     size_t range_count;
 };

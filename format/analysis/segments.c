@@ -39,8 +39,11 @@ static void order(const struct walk *walk, const struct trace_ordering *ordering
         return;
     }
     for (uint32_t i = 0; i < buffer_count; i++)
-        ranges[i] = (struct trace_ordered_range){buffers[i].buffer, buffers[i].offset,
-                                                 end_of(buffers[i].offset, buffers[i].size)};
+        ranges[i] =
+            (struct trace_ordered_range){buffers[i].buffer,
+                                         buffers[i].offset,
+                                         end_of(buffers[i].offset, buffers[i].size),
+                                         {buffers[i].source_access, buffers[i].target_access}};
     whole.ranges = ranges;
     whole.range_count = buffer_count;
     trace_hazards_barrier(walk->hazards, &whole);
@@ -50,10 +53,12 @@ static void order(const struct walk *walk, const struct trace_ordering *ordering
 
 static void barrier(const struct walk *walk, const struct trace_barrier *segment)
 {
-    const struct trace_ordering ordering = {.command = walk->sink.command,
-                                            .source = walk->sink.command,
-                                            .source_stages = segment->source_stages,
-                                            .target_stages = segment->target_stages};
+    const struct trace_ordering ordering = {
+        .command = walk->sink.command,
+        .source = walk->sink.command,
+        .source_stages = segment->source_stages,
+        .target_stages = segment->target_stages,
+        .masks = {segment->source_access, segment->target_access}};
     order(walk, &ordering, segment->buffers, segment->buffer_count);
 }
 
@@ -93,10 +98,12 @@ static void wait_for_events(struct walk *walk, const struct trace_events_wait *s
         const struct signal *known = signal_of(walk, trace_waited_events(segment)[i]);
         if (!known || !known->stages)
             continue;
-        const struct trace_ordering ordering = {.command = walk->sink.command,
-                                                .source = known->command,
-                                                .source_stages = known->stages,
-                                                .target_stages = segment->target_stages};
+        const struct trace_ordering ordering = {
+            .command = walk->sink.command,
+            .source = known->command,
+            .source_stages = known->stages,
+            .target_stages = segment->target_stages,
+            .masks = {segment->source_access, segment->target_access}};
         order(walk, &ordering, segment->buffers, segment->buffer_count);
     }
 }

@@ -18,9 +18,19 @@ static void touch(struct trace_hazards *h, uint32_t command, enum trace_access_m
     access_stage(h, command, DISPATCH, mode, buffer, begin, end);
 }
 
+static void masked_barrier(struct trace_hazards *h, uint32_t command, uint32_t source,
+                           uint32_t target, struct trace_access_masks masks)
+{
+    trace_hazards_barrier(h, &(struct trace_ordering){.command = command,
+                                                      .source = command,
+                                                      .source_stages = source,
+                                                      .target_stages = target,
+                                                      .masks = masks});
+}
+
 static void barrier(struct trace_hazards *h, uint32_t command, uint32_t source, uint32_t target)
 {
-    trace_hazards_barrier(h, &(struct trace_ordering){command, command, source, target, NULL, 0});
+    masked_barrier(h, command, source, target, (struct trace_access_masks){0, 0});
 }
 
 TEST(read_after_write_needs_its_barrier)
@@ -65,9 +75,9 @@ TEST(a_barrier_of_other_stages_or_bytes_leaves_a_race)
     trace_hazards_begin(&h);
     access_stage(&h, 0, TRANSFER, TRACE_ACCESS_WRITE, 9, 0, 64);
     barrier(&h, 1, DISPATCH, DISPATCH);
-    const struct trace_ordered_range half = {9, 0, 32}, other = {8, 0, 64};
-    trace_hazards_barrier(&h, &(struct trace_ordering){2, 2, ALL, ALL, &half, 1});
-    trace_hazards_barrier(&h, &(struct trace_ordering){3, 3, ALL, ALL, &other, 1});
+    const struct trace_ordered_range half = {9, 0, 32, {0, 0}}, other = {8, 0, 64, {0, 0}};
+    trace_hazards_barrier(&h, &(struct trace_ordering){2, 2, ALL, ALL, {0, 0}, &half, 1});
+    trace_hazards_barrier(&h, &(struct trace_ordering){3, 3, ALL, ALL, {0, 0}, &other, 1});
     touch(&h, 4, TRACE_ACCESS_READ, 9, 0, 32);
     touch(&h, 5, TRACE_ACCESS_READ, 9, 0, 64);
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
@@ -98,6 +108,74 @@ TEST(unknown_writes_make_unknown_barriers)
     trace_hazards_finish(&h);
 }
 
+/* Vulkan's rules: what a write needs is made available by its source mask, and visible by its
+ * target mask; a write after a read needs neither. */
+TEST(access_masks_order_what_they_name)
+{
+    enum { READ = 1, WRITE = 2, BOTH = 3 };
+    static const struct {
+        enum trace_access_mode before, after;
+        struct trace_access_masks masks;
+        bool is_ordered;
+    } cases[] = {
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {READ, READ}, false},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {WRITE, WRITE}, false},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {WRITE, READ}, true},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {0, 0}, true},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {0, READ}, true},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_READ, {READ, 0}, false},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_WRITE, {READ, WRITE}, false},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_WRITE, {WRITE, READ}, false},
+        {TRACE_ACCESS_WRITE, TRACE_ACCESS_WRITE, {WRITE, WRITE}, true},
+        {TRACE_ACCESS_READ, TRACE_ACCESS_WRITE, {READ, WRITE}, true},
+        {TRACE_ACCESS_READ, TRACE_ACCESS_WRITE, {WRITE, READ}, true},
+        {TRACE_ACCESS_READ_WRITE, TRACE_ACCESS_READ, {READ, READ}, false},
+        {TRACE_ACCESS_READ_WRITE, TRACE_ACCESS_READ_WRITE, {WRITE, READ}, true},
+        {TRACE_ACCESS_UNKNOWN, TRACE_ACCESS_READ, {READ, BOTH}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct trace_ordered_range range = {9, 0, 64, cases[i].masks};
+        for (int by_range = 0; by_range < 2; by_range++) {
+            struct trace_hazards h;
+            trace_hazards_begin(&h);
+            touch(&h, 0, cases[i].before, 9, 0, 64);
+            trace_hazards_barrier(
+                &h,
+                &(struct trace_ordering){.command = 1,
+                                         .source = 1,
+                                         .source_stages = ALL,
+                                         .target_stages = ALL,
+                                         .masks = by_range ? (struct trace_access_masks){BOTH, BOTH}
+                                                           : cases[i].masks,
+                                         .ranges = &range,
+                                         .range_count = (size_t)by_range});
+            touch(&h, 2, cases[i].after, 9, 0, 64);
+            assert_int_equal(trace_hazards_end(&h), HAL_OK);
+            if (h.race_count != !cases[i].is_ordered)
+                fail_msg("case %zu: %d races", i, (int)h.race_count);
+            trace_hazards_finish(&h);
+        }
+    }
+}
+
+/* One barrier makes the write available, the next one makes it visible; never the other way round.
+ */
+TEST(masks_of_barriers_in_a_row_go_together)
+{
+    static const struct trace_access_masks of_writes = {2, 2}, of_reads = {1, 1};
+    for (uint32_t turned = 0; turned < 2; turned++) {
+        struct trace_hazards h;
+        trace_hazards_begin(&h);
+        touch(&h, 0, TRACE_ACCESS_WRITE, 9, 0, 64);
+        masked_barrier(&h, 1, ALL, ALL, turned ? of_reads : of_writes);
+        masked_barrier(&h, 2, ALL, ALL, turned ? of_writes : of_reads);
+        touch(&h, 3, TRACE_ACCESS_READ, 9, 0, 64);
+        assert_int_equal(trace_hazards_end(&h), HAL_OK);
+        assert_int_equal(h.race_count, turned);
+        trace_hazards_finish(&h);
+    }
+}
+
 TEST(an_event_orders_what_came_before_its_signal)
 {
     struct trace_hazards h;
@@ -105,7 +183,7 @@ TEST(an_event_orders_what_came_before_its_signal)
     touch(&h, 0, TRACE_ACCESS_WRITE, 9, 0, 64);
     /* 1: signal */
     touch(&h, 2, TRACE_ACCESS_WRITE, 8, 0, 64);
-    trace_hazards_barrier(&h, &(struct trace_ordering){3, 1, ALL, ALL, NULL, 0}); /* 3: wait */
+    trace_hazards_barrier(&h, &(struct trace_ordering){3, 1, ALL, ALL, {0, 0}, NULL, 0}); /* wait */
     touch(&h, 4, TRACE_ACCESS_READ, 9, 0, 64);
     touch(&h, 5, TRACE_ACCESS_READ, 8, 0, 64); /* written behind the signal */
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
@@ -138,20 +216,31 @@ enum { COMMANDS = 24, BYTES = 12 };
 struct random_command {
     bool is_barrier;
     uint32_t source, target, stage;
+    struct trace_access_masks masks; /* of a barrier */
     enum trace_access_mode mode;
     uint64_t begin, end;
 };
 
-/* The stages that come after `before`, from barrier to barrier. */
+/* The stages that come after `before`, from barrier to barrier; and of those, the ones for which
+ * what it wrote is available. */
 static bool model_ordered(const struct random_command *list, const bool *kept, uint32_t before,
                           uint32_t after)
 {
-    uint32_t behind = 0;
+    uint32_t behind = 0, available = 0;
+    bool is_visible = false;
     for (uint32_t i = before + 1; i < after; i++) {
-        if (kept[i] && (list[i].source & (list[before].stage | behind)))
+        if (!kept[i])
+            continue;
+        const bool makes = list[i].source & list[before].stage && list[i].masks.source & 2;
+        if (list[i].source & (list[before].stage | behind))
             behind |= list[i].target;
+        if (makes || list[i].source & available) {
+            available |= list[i].target;
+            is_visible |= list[i].target & list[after].stage &&
+                          list[i].masks.target & (uint32_t)list[after].mode;
+        }
     }
-    return behind & list[after].stage;
+    return list[before].mode & TRACE_ACCESS_WRITE ? is_visible : (behind & list[after].stage) != 0;
 }
 
 static bool model_conflict(const struct random_command *a, const struct random_command *b)
@@ -188,13 +277,16 @@ static uint64_t below(uint64_t *seed, uint64_t limit)
 static void make_random(uint64_t *seed, struct random_command *list)
 {
     const bool masks = below(seed, 2);
-    const bool dense = below(seed, 2); /* mostly a barrier behind every command */
+    const bool narrow = below(seed, 3) == 0; /* access masks */
+    const bool dense = below(seed, 2);       /* mostly a barrier behind every command */
     const uint64_t barriers = 2 + below(seed, 3);
     for (uint32_t i = 0; i < COMMANDS; i++) {
         list[i] = (struct random_command){.is_barrier = dense ? i % 2 && below(seed, 64)
                                                               : below(seed, barriers) == 0,
                                           .source = masks ? 1 + (uint32_t)below(seed, 3) : ALL,
                                           .target = masks ? 1 + (uint32_t)below(seed, 3) : ALL,
+                                          .masks = {narrow ? 1 + (uint32_t)below(seed, 3) : 3,
+                                                    narrow ? 1 + (uint32_t)below(seed, 3) : 3},
                                           .stage = 1 + (uint32_t)below(seed, 2),
                                           .mode = 1 + (enum trace_access_mode)below(seed, 3),
                                           .begin = below(seed, BYTES)};
@@ -217,7 +309,7 @@ TEST(random_lists_agree_with_the_model)
         for (uint32_t i = 0; i < COMMANDS; i++) {
             all[i] = list[i].is_barrier;
             if (list[i].is_barrier)
-                barrier(&h, i, list[i].source, list[i].target);
+                masked_barrier(&h, i, list[i].source, list[i].target, list[i].masks);
             else
                 access_stage(&h, i, list[i].stage, list[i].mode, 5, list[i].begin, list[i].end);
         }
@@ -235,7 +327,8 @@ TEST(random_lists_agree_with_the_model)
             assert_true(model_race_free(list, kept));
             /* With full barriers nothing of it can be missed. */
             for (uint32_t i = 0; i < COMMANDS; i++) {
-                if (!kept[i] || list[i].source != ALL || list[i].target != ALL)
+                if (!kept[i] || list[i].source != ALL || list[i].target != ALL ||
+                    list[i].masks.source != 3 || list[i].masks.target != 3)
                     continue;
                 kept[i] = false;
                 assert_false(model_race_free(list, kept));

@@ -237,6 +237,55 @@ TEST_ON(command_buffers_of_a_submission_are_in_order, struct fixture *f)
     expect(f, 0, 0);
 }
 
+/* A fill, an ordering and a copy out of it: by a barrier, by one of the range, by an event. */
+enum { BY_BARRIER, BY_RANGE, BY_EVENT, ORDERINGS };
+
+static void narrow(void *user, struct trace_event *event, struct trace_segment *segment)
+{
+    (void)user;
+    if (segment && segment->kind == TRACE_BARRIER && event)
+        ((struct trace_barrier *)(void *)segment)->source_access = TRACE_ACCESS_READ;
+    else if (segment && segment->kind == TRACE_EVENTS_WAIT)
+        ((struct trace_events_wait *)(void *)segment)->source_access = TRACE_ACCESS_READ;
+}
+
+static void fill_and_copy(struct fixture *f, uint64_t n, int ordering, uint32_t source_access)
+{
+    const struct trace_buffer_barrier range = {.buffer = BUFFER,
+                                               .size = 64,
+                                               .source_access = source_access,
+                                               .target_access = TRACE_ACCESS_READ};
+    f->b.alter = source_access == TRACE_ACCESS_READ && ordering != BY_RANGE ? narrow : NULL;
+    builder_command_buffer_create(&f->b, COMMANDS + n, NULL, 0);
+    builder_fill(&f->b, BUFFER, 0, 64, 1, 1);
+    if (ordering == BY_EVENT) {
+        builder_event(&f->b, TRACE_EVENT_SIGNAL, 77, 7);
+        builder_events_wait(&f->b, 7, (uint64_t[]){77}, 1);
+    } else {
+        builder_barrier(&f->b, &range, ordering == BY_RANGE);
+    }
+    builder_copy(&f->b, BUFFER, 0, OTHER, 64 * n, 64);
+    submit(f, n, 0, n ? FIRST_AT(n) : none, FIRST_AT(n + 1));
+    f->b.alter = NULL;
+}
+
+TEST_ON(what_makes_writes_available_orders, struct fixture *f)
+{
+    for (int i = 0; i < ORDERINGS; i++)
+        fill_and_copy(f, (uint64_t)i, i, TRACE_ACCESS_WRITE);
+    expect(f, 0, 0);
+}
+
+TEST_ON(a_barrier_of_reads_makes_no_write_available, struct fixture *f)
+{
+    for (int i = 0; i < ORDERINGS; i++)
+        fill_and_copy(f, (uint64_t)i, i, TRACE_ACCESS_READ);
+    expect(f, ORDERINGS, 0);
+    assert_true(f->races.list[0].inside);
+    expect_names(f, "#s0 (fill, command 0 of command buffer 0)",
+                 "#s0 (copy, command 2 of command buffer 0)");
+}
+
 TEST_ON(queues_that_move_files_take_part, struct fixture *f)
 {
     fill(f, 0, none, none);

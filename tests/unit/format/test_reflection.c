@@ -95,7 +95,8 @@ TEST(readers_do_not_conflict)
     trace_hazards_begin(&h);
     for (uint32_t i = 0; i < 3; i++) {
         trace_hazards_access(&h, &(struct trace_access){2 * i, 2, modes[i], 5, 0, 64});
-        trace_hazards_barrier(&h, &(struct trace_ordering){2 * i + 1, 2 * i + 1, 7, 7, NULL, 0});
+        trace_hazards_barrier(
+            &h, &(struct trace_ordering){2 * i + 1, 2 * i + 1, 7, 7, {0, 0}, NULL, 0});
     }
     trace_hazards_access(&h, &(struct trace_access){6, 2, TRACE_ACCESS_WRITE, 5, 0, 8});
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
