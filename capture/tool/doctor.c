@@ -6,6 +6,7 @@
 #include "format/base/json.h"
 #include "format/file/recover.h"
 #include "format/file/sidecar.h"
+#include "hal/base/options.h"
 #include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/places.h"
@@ -14,7 +15,6 @@
 #include "hal/hal.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
@@ -26,19 +26,6 @@
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2, EXIT_UNWRITTEN = 3, MAX_FINDINGS = 32 };
-
-static const char usage[] =
-    "usage: hal-capture doctor [--json]\n"
-    "Tries out what capturing, replaying and showing need on this machine: devices, the kernel\n"
-    "compiler, a capture, its replay, and what of the system makes them fast and safe; says how\n"
-    "to mend what does not work. (hal-capture -- doctor captures a program of that name.)\n"
-    "\n"
-    "      --json          a line of JSON for each finding: subject, verdict (fine, note, "
-    "broken),\n"
-    "                      text, mend\n"
-    "  -h, --help          this text\n"
-    "\n"
-    "Exit status: 0 all that is needed works, 1 something is broken, 2 usage.\n";
 
 struct report {
     struct doctor_finding findings[MAX_FINDINGS];
@@ -319,23 +306,15 @@ static void examine(struct report *report)
     look_at_terminal(report);
 }
 
-int capture_doctor(int argc, char **argv)
+static int complain(int exit_status)
 {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    hal_print(stderr, "hal-capture: %s\n", hal_message());
+    return exit_status;
+}
+
+static int report_all(bool json)
+{
     struct report report = {.count = 0};
-    bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (option) {
-        case 'j': json = true; break;
-        case 'h': fputs(usage, stdout); return 0;
-        default: return EXIT_USAGE;
-        }
-    }
-    if (argv[optind]) {
-        hal_print(stderr, "hal-capture: doctor: '%s' is one argument too many\n", argv[optind]);
-        return EXIT_USAGE;
-    }
     hal_flags_ignore_profiling(); /* nothing that is asked of captures touches those made here */
     examine(&report);
     int exit_status = 0;
@@ -345,9 +324,39 @@ int capture_doctor(int argc, char **argv)
         print_text(&report);
     else if (!print_json(&report))
         exit_status = EXIT_UNWRITTEN;
-    if (hal_output_end() != HAL_OK) {
-        hal_print(stderr, "hal-capture: %s\n", hal_message());
-        exit_status = EXIT_UNWRITTEN;
-    }
-    return exit_status;
+    return hal_output_end() == HAL_OK ? exit_status : complain(EXIT_UNWRITTEN);
+}
+
+int capture_doctor(char **argv, void (*print_version)(void))
+{
+    static const struct hal_option table[] = {
+        {.name = "json",
+         .help = "a line of JSON for each finding: subject, verdict (fine, note, broken), text, "
+                 "mend"},
+        {0}};
+    const struct hal_command_line line = {
+        .program = "hal-capture",
+        .verb = "doctor",
+        .usage =
+            "usage: hal-capture doctor [--json]\n"
+            "Tries out what capturing, replaying and showing need on this machine: devices, the "
+            "kernel\n"
+            "compiler, a capture, its replay, and what of the system makes them fast and safe; "
+            "says how\n"
+            "to mend what does not work. (hal-capture -- doctor captures a program of that "
+            "name.)\n",
+        .notes = "Exit status: 0 all that is needed works, 1 something is broken, 2 usage.\n",
+        .options = table,
+        .print_version = print_version,
+    };
+    struct hal_words words;
+    bool json = false;
+    if (hal_command_line_parse(&line, argv, &json, &words) != HAL_OK)
+        return complain(EXIT_USAGE);
+    if (words.asked != HAL_ASKED_NOTHING)
+        return hal_command_line_answer(&line, words.asked) == HAL_OK ? 0 : complain(EXIT_UNWRITTEN);
+    if (!words.count)
+        return report_all(json);
+    (void)hal_fail(HAL_INVALID, "doctor: '%s' is one argument too many", words.words[0]);
+    return complain(EXIT_USAGE);
 }

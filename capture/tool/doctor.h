@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-/* Looks and prints; the program's exit status. The environment says nothing about captures any more
- * afterwards. Blocks while kernels compile and a replay runs. */
-int capture_doctor(int argc, char **argv);
+/* Looks and prints; the program's exit status. argv[0] is "doctor". The environment says nothing
+ * about captures any more afterwards. Blocks while kernels compile and a replay runs. */
+int capture_doctor(char **argv, void (*print_version)(void));
 
 enum doctor_verdict {
     DOCTOR_FINE,

@@ -4,17 +4,17 @@
 #include "capture/tool/orphans.h"
 #include "capture/tool/summary.h"
 #include "format/trace.h"
+#include "hal/base/options.h"
 #include "hal/base/os.h"
-#include "hal/base/output.h"
 #include "hal/base/print.h"
 #include "hal/base/run.h"
 #include "hal/hal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,46 +30,6 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-static const char usage[] =
-    "usage: hal-capture [options] [--] program [arguments]\n"
-    "       hal-capture doctor [--json]     what works on this machine, and how to mend the rest\n"
-    "Runs the program and captures the work that it gives to its devices into a trace file.\n"
-    "\n"
-    "Where to:\n"
-    "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
-    "  -f, --force         replace an existing file\n"
-    "\n"
-    "What:\n"
-    "  -m, --mode=MODE     what to record: queue (default), dispatch (and times of dispatches)\n"
-    "  -s, --stacks=WHAT   call stacks: none, submission (default), command\n"
-    "      --contents=WHAT what the program writes: all (default), digest, none\n"
-    "      --outputs=WHAT  what it reads back: contents (default), digest, none, all (and digests\n"
-    "                      of what each submission writes)\n"
-    "      --files=WHAT    what queues read from files: ranges (default), reference, all, fail\n"
-    "      --budget=BYTES  of contents, then digests: 64M, 2G (default: no limit)\n"
-    "\n"
-    "Which part of the run (one of these):\n"
-    "      --window=PART   only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it\n"
-    "      --scope=NAME    only what happens inside scopes of that name\n"
-    "      --group=NAME    only submissions with debug groups of that name\n"
-    "      --last=TIME     only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it out\n"
-    "\n"
-    "Else:\n"
-    "  -q, --quiet         no summary\n"
-    "  -h, --help          this text\n"
-    "  -V, --version       the version\n"
-    "\n"
-    "Examples:\n"
-    "  hal-capture -o run.pb.zst -- decode --tokens=4\n"
-    "  hal-capture -m dispatch -s command -o timed.pb.zst -- decode\n"
-    "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # that part alone\n"
-    "\n"
-    "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it could\n"
-    "not be started, 2 for wrong arguments and destinations, 3 in place of 0 when a device was "
-    "not\n"
-    "captured or a trace cannot be read. Of doctor: 0, 1 something is broken, 2, 3 the report\n"
-    "cannot be written.\n";
-
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
 enum policy {
     MODE,
@@ -84,7 +44,6 @@ enum policy {
     LAST,
     POLICY_COUNT
 };
-enum { FIRST_POLICY = 256 }; /* values of getopt_long */
 
 static const struct {
     const char *flag, *variable;
@@ -172,63 +131,120 @@ static void print_version(void)
               TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
 }
 
-static bool end_output(int *out_exit)
+#define POLICY(which) .target = offsetof(struct options, policies[which])
+
+static const struct hal_option table[] = {
+    {.help = "Where to:"},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "the trace (default PROGRAM.PID.pb.zst in the working folder)",
+     .target = offsetof(struct options, output)},
+    {.name = "force",
+     .letter = 'f',
+     .help = "replace an existing file",
+     .target = offsetof(struct options, force)},
+    {.help = "What:"},
+    {.name = "mode",
+     .letter = 'm',
+     .argument = "MODE",
+     .help = "what to record: queue (default), dispatch (and times of dispatches)",
+     POLICY(MODE)},
+    {.name = "stacks",
+     .letter = 's',
+     .argument = "WHAT",
+     .help = "call stacks: none, submission (default), command",
+     POLICY(STACKS)},
+    {.name = "contents",
+     .argument = "WHAT",
+     .help = "what the program writes: all (default), digest, none",
+     POLICY(CONTENTS)},
+    {.name = "outputs",
+     .argument = "WHAT",
+     .help = "what it reads back: contents (default), digest, none, all (and digests of what each "
+             "submission writes)",
+     POLICY(OUTPUTS)},
+    {.name = "files",
+     .argument = "WHAT",
+     .help = "what queues read from files: ranges (default), reference, all, fail",
+     POLICY(FILES)},
+    {.name = "budget",
+     .argument = "BYTES",
+     .help = "of contents, then digests: 64M, 2G (default: no limit)",
+     POLICY(BUDGET)},
+    {.help = "Which part of the run (one of these):"},
+    {.name = "window",
+     .argument = "PART",
+     .help = "only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it",
+     POLICY(WINDOW)},
+    {.name = "scope",
+     .argument = "NAME",
+     .help = "only what happens inside scopes of that name",
+     POLICY(SCOPE)},
+    {.name = "group",
+     .argument = "NAME",
+     .help = "only submissions with debug groups of that name",
+     POLICY(GROUP)},
+    {.name = "last",
+     .argument = "TIME",
+     .help = "only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it out",
+     POLICY(LAST)},
+    {.help = "Else:"},
+    {.name = "quiet",
+     .letter = 'q',
+     .help = "no summary",
+     .target = offsetof(struct options, quiet)},
+    {0},
+};
+
+static const struct hal_command_line command_line = {
+    .program = "hal-capture",
+    .usage =
+        "usage: hal-capture [options] [--] program [arguments]\n"
+        "       hal-capture doctor [--json]     what works on this machine, and how to mend the "
+        "rest\n"
+        "Runs the program and captures the work that it gives to its devices into a trace file.\n",
+    .notes =
+        "Examples:\n"
+        "  hal-capture -o run.pb.zst -- decode --tokens=4\n"
+        "  hal-capture -m dispatch -s command -o timed.pb.zst -- decode\n"
+        "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # that part alone\n"
+        "\n"
+        "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it "
+        "could\n"
+        "not be started, 2 for wrong arguments and destinations, 3 in place of 0 when a device was "
+        "not\n"
+        "captured or a trace cannot be read. Of doctor: 0, 1 something is broken, 2, 3 the report\n"
+        "cannot be written.\n",
+    .options = table,
+    .print_version = print_version,
+    .stops_at_word = true,
+};
+
+static bool answer(enum hal_asked asked, int *out_exit)
 {
-    if (hal_output_end() != HAL_OK)
+    if (hal_command_line_answer(&command_line, asked) != HAL_OK)
         *out_exit = capture_complain(EXIT_UNWRITTEN, "%s", hal_message());
     return false;
 }
 
-/* 0: go on; else *out_exit says how to end. */
-static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
+/* True: go on; else *out_exit says how to end. */
+static bool read_options(char **argv, struct options *options, int *out_exit)
 {
-    static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"force", no_argument, NULL, 'f'},
-        {"mode", required_argument, NULL, 'm'},
-        {"stacks", required_argument, NULL, 's'},
-        {"quiet", no_argument, NULL, 'q'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {"contents", required_argument, NULL, FIRST_POLICY + CONTENTS},
-        {"outputs", required_argument, NULL, FIRST_POLICY + OUTPUTS},
-        {"files", required_argument, NULL, FIRST_POLICY + FILES},
-        {"budget", required_argument, NULL, FIRST_POLICY + BUDGET},
-        {"window", required_argument, NULL, FIRST_POLICY + WINDOW},
-        {"scope", required_argument, NULL, FIRST_POLICY + SCOPE},
-        {"group", required_argument, NULL, FIRST_POLICY + GROUP},
-        {"last", required_argument, NULL, FIRST_POLICY + LAST},
-        {NULL, 0, NULL, 0},
-    };
+    struct hal_words words;
     *options = (struct options){0};
     *out_exit = 0;
-    static char name[] = "hal-capture";
-    argv[0] = name; /* how getopt is to call it */
-    for (int option; (option = getopt_long(argc, argv, "+o:fm:s:qhV", known, NULL)) != -1;) {
-        switch (option) {
-        case 'o': options->output = optarg; break;
-        case 'f': options->force = true; break;
-        case 'm': options->policies[MODE] = optarg; break;
-        case 's': options->policies[STACKS] = optarg; break;
-        case 'q': options->quiet = true; break;
-        case 'h': fputs(usage, stdout); return end_output(out_exit);
-        case 'V': print_version(); return end_output(out_exit);
-        default:
-            if (option >= FIRST_POLICY) {
-                options->policies[option - FIRST_POLICY] = optarg;
-                break;
-            }
-            *out_exit = capture_complain(EXIT_USAGE, "hal-capture --help lists the options");
-            return false;
-        }
-    }
-    options->command = argv + optind;
-    if (options->output && strcmp(options->output, "--") == 0)
-        *out_exit = capture_complain(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
-    else if (!options->command[0])
+    if (hal_command_line_parse(&command_line, argv, options, &words) != HAL_OK)
+        *out_exit = capture_complain(EXIT_USAGE, "%s", hal_message());
+    else if (words.asked != HAL_ASKED_NOTHING)
+        return answer(words.asked, out_exit);
+    else if (!words.count)
         *out_exit = capture_complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
+    else if (options->output && strcmp(options->output, "--") == 0)
+        *out_exit = capture_complain(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
     else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;
+    options->command = words.words;
     return *out_exit == 0;
 }
 
@@ -412,8 +428,8 @@ int main(int argc, char **argv)
     pid_t process = 0;
     int exit_status;
     if (argc > 1 && strcmp(argv[1], "doctor") == 0)
-        return capture_doctor(argc - 1, argv + 1);
-    if (!read_options(argc, argv, &options, &exit_status))
+        return capture_doctor(argv + 1, print_version);
+    if (!read_options(argv, &options, &exit_status))
         return exit_status;
     if ((exit_status = make_path(&options, (long)getpid(), path, sizeof path)) != 0 ||
         (exit_status = check_destination(path, options.force)) != 0)

@@ -59,11 +59,12 @@ for output in "-o --" --output=--; do
     # shellcheck disable=SC2086 # two words
     run 2 "$bin/hal-capture" $output -- sh -c 'touch started'
     one_line
-    says stderr "needs a file, not '--'"
+    says stderr "needs a "
     [ ! -e started ] || fail "the program was started"
 done
+says stderr "--output needs a file, not '--' (./-- is one)"
 run 2 "$bin/hal-capture" -o -- sh -c 'touch started'
-says stderr "needs a file, not '--'"
+says stderr "option '-o' needs a value: --output=FILE"
 run 0 "$bin/hal-capture" -o ./-- -- "$bin/minimal"
 [ -s ./-- ] || fail "no file of that name"
 
