@@ -152,8 +152,9 @@ int main(int argc, char **argv)
 {
     struct replay_program program;
     int exit_code;
+    (void)argc;
     replay_keep_memory();
-    const enum hal_status parsed = replay_options_parse(argc, argv, &program);
+    const enum hal_status parsed = replay_options_parse(argv, &program);
     hal_flags_ignore_profiling();
     if (parsed != HAL_OK)
         exit_code = parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME

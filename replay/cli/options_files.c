@@ -261,10 +261,8 @@ bool replay_keeps_its_input(const struct replay_program *program)
             is_read |= is_same_file(output, program->bases[k]);
         if (!is_read)
             continue;
-        fprintf(stderr,
-                "hal-replay: '%s' would be replaced: it is a trace that this replay reads\n",
-                hal_shown(output).text);
-        return false;
+        return hal_fail(HAL_INVALID, "'%s' would be replaced: it is a trace that this replay reads",
+                        output) == HAL_OK;
     }
     return true;
 }

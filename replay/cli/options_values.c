@@ -3,7 +3,6 @@
 #include "replay/cli/options_values.h"
 
 #include "hal/base/mem.h"
-#include "hal/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +12,9 @@
 
 bool replay_complain(const char *option, const char *value, const char *wanted)
 {
-    fprintf(stderr, "hal-replay: --%s=%s: %s\n", option, hal_shown(value).text,
-            hal_shown(wanted).text);
-    return false;
+    char why[512]; /* `wanted` may be the message that this one replaces */
+    snprintf(why, sizeof why, "%s", wanted);
+    return hal_fail(HAL_INVALID, "--%s=%s: %s", option, value, why) == HAL_OK;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */

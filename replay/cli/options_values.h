@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What understands the values of options: each takes one into the program, or complains on standard
- * error and returns false. `text` is changed, and borrowed. Private to replay/. */
+/* What understands the values of options: each takes one into the program, or fails with a
+ * message and returns false. `text` is changed, and borrowed. Private to replay/. */
 #ifndef REPLAY_OPTIONS_VALUES_H
 #define REPLAY_OPTIONS_VALUES_H
 
 #include "replay/cli/options.h"
 
-/* "hal-replay: --option=value: wanted"; always false. */
+/* hal_fail with "--option=value: wanted"; always false. */
 bool replay_complain(const char *option, const char *value, const char *wanted);
 
 /* ---- options_values.c: numbers, words, lists ------------------------------------------------ */

@@ -3,8 +3,6 @@
 #include "replay/cli/options.h"
 #include "tests/support/test.h"
 
-#include <getopt.h>
-
 enum { MOST = 8 };
 
 /* With those options, and a trace. They are cut into parts: each needs memory of its own. */
@@ -19,8 +17,7 @@ static struct replay_program *parse(const char *const options[MOST])
         argv[argc] = texts[argc - 1];
     }
     argv[argc++] = "t.pb.zst";
-    optind = 1;
-    assert_int_equal(replay_options_parse(argc, argv, &program), HAL_OK);
+    assert_int_equal(replay_options_parse(argv, &program), HAL_OK);
     assert_string_equal(program.path, "t.pb.zst");
     return &program;
 }
