@@ -319,7 +319,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
     HAL_TRY(view_create(*model, &s.view));
     view_marks_load(s.view);
     s.view->is_live = true;
-    s.view->mouse = o->mouse;
+    s.view->mouse = !o->no_mouse;
     s.view->show_frames = o->frame_count;
     s.view->following = (*model)->grows;
     const enum hal_status status = interact(&s, o->keys);
@@ -333,7 +333,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
 static enum hal_status open_and_show(const struct view_options *o, struct view_model **out_model)
 {
     const struct view_term_options options = {
-        .colors = o->colors, .ascii = o->ascii, .mouse = o->mouse};
+        .colors = o->colors, .ascii = o->ascii, .mouse = !o->no_mouse};
     struct reading reading = {.path = o->path};
     const struct view_progress progress = {.tell = show_progress, .user = &reading};
     const int64_t begin_ns = hal_clock_ns();
@@ -387,8 +387,9 @@ int main(int argc, char **argv)
 {
     struct view_options options;
     struct view_model *model;
+    (void)argc;
     setlocale(LC_CTYPE, "");
-    if (view_options_parse(argc, argv, &options) != HAL_OK)
+    if (view_options_parse(argv, &options) != HAL_OK)
         return fail(EXIT_USAGE);
     if (needs_terminal(&options)) {
         if (!is_trace(options.path)) /* said where it stays to be seen */

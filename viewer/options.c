@@ -3,58 +3,17 @@
 
 #include "viewer/terminal/term.h"
 
-#include "hal/base/output.h"
+#include "hal/base/options.h"
+#include "hal/base/print.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-static const char help_text[] =
-    "usage: hal-view [options] FILE\n"
-    "Shows a trace: what host threads, queues and the device did, and when.\n"
-    "\n"
-    "What is shown:\n"
-    "  --print[=LIST]     text instead of the screen: summary (default), timeline,\n"
-    "                     submissions, gaps, findings, kernels, memory, iterations;\n"
-    "                     several with commas. Also without a terminal\n"
-    "  --diff=FILE2       compare with another trace: totals, scopes, kernels, and\n"
-    "                     whether they differ by more than chance\n"
-    "  --json             --print or --diff as JSON, one object per line\n"
-    "  --fail-on=CONDS    exit with status 1 when one of these holds: 'gaps>10%,syncs>100',\n"
-    "                     of gaps, syncs, submissions, failures, races (accesses to the\n"
-    "                     same bytes that nothing orders), findings:NAME\n"
-    "\n"
-    "How:\n"
-    "  --width=N          columns of the printed timeline\n"
-    "  --dump-frame       print what the screen would show\n"
-    "  --svg=FILE         write it as a picture\n"
-    "  --size=CxR         columns and rows of the frame (120x32)\n"
-    "  --keys=KEYS        hit these keys before: 'wwl]<Enter>'\n"
-    "  --color=WHEN       auto, never, 8, 16, 256, truecolor, always; other than auto also in\n"
-    "                     frames and timelines that are printed\n"
-    "  --ascii, --utf8    which characters to use; else what the locale has\n"
-    "\n"
-    "On a terminal:\n"
-    "  -f, --follow       read the file again while it is being written\n"
-    "  --plain            a line at a time: commands in words, answers as text; for screen\n"
-    "                     readers and scripts. help lists the commands\n"
-    "  --no-mouse         leave the mouse to the terminal\n"
-    "  --frame-count      count frames in the first row\n"
-    "  --help, --version\n"
-    "\n"
-    "Examples:\n"
-    "  hal-view trace.pb.zst                                     # ? shows the keys\n"
-    "  hal-view --print=findings trace.pb.zst\n"
-    "  hal-view --fail-on='failures>0,races>0' trace.pb.zst       # for a test\n"
-    "  hal-view --svg=- --keys='))' trace.pb.zst >timeline.svg\n"
-    "\n"
-    "Exit status: 0, 1 a condition of --fail-on holds, 2 usage, 3 the file cannot be read, or the\n"
-    "output cannot be written.\n";
 
 static enum hal_status parse_number(const char *option, const char *text, int low, int high,
                                     int *out_value)
@@ -141,145 +100,184 @@ static enum hal_status parse_color(const char *text, struct view_options *o)
     return HAL_OK;
 }
 
-enum {
-    HELP = 256,
-    VERSION,
-    PRINT,
-    JSON,
-    FAIL_ON,
-    WIDTH,
-    DUMP,
-    SVG,
-    SIZE,
-    KEYS,
-    COLOR,
-    ASCII,
-    UTF8,
-    NO_MOUSE,
-    FRAME_COUNT,
-    PLAIN,
-    DIFF
+enum { PRINT, DIFF, FAIL_ON, WIDTH, SIZE, COLOR }; /* that need more than to be stored */
+
+static enum hal_status take_value(void *user, const struct hal_option *option, char *value)
+{
+    struct view_options *o = user;
+    switch (option->id) {
+    case PRINT: return parse_reports(value, o);
+    case DIFF:
+        o->compare = true;
+        o->diff = value;
+        return HAL_OK;
+    case FAIL_ON: return parse_conditions(value, o);
+    case WIDTH: return parse_number("width", value, 20, 1000, &o->width);
+    case SIZE: return parse_size(value, o);
+    case COLOR: return parse_color(value, o);
+    default: return hal_fail(HAL_INVALID, "option --%s is not handled", option->name);
+    }
+}
+
+static const struct hal_option table[] = {
+    {.help = "What is shown:"},
+    {.name = "print",
+     .argument = "[=LIST]",
+     .help = "text instead of the screen: summary (default), timeline, submissions, gaps, "
+             "findings, kernels, memory, iterations; several with commas. Also without a terminal",
+     .take = take_value,
+     .id = PRINT},
+    {.name = "diff",
+     .argument = "[=B]",
+     .help = "compare the traces A and B, in this order: totals, scopes, kernels, and whether they "
+             "differ by more than chance; --diff=B A is the old spelling",
+     .take = take_value,
+     .id = DIFF},
+    {.name = "json",
+     .help = "--print or --diff as JSON, one object per line",
+     .target = offsetof(struct view_options, json)},
+    {.name = "fail-on",
+     .argument = "CONDS",
+     .help = "exit with status 1 when one of these holds: 'gaps>10%,syncs>100', of gaps, syncs, "
+             "submissions, failures, races (accesses to the same bytes that nothing orders), "
+             "findings:NAME",
+     .take = take_value,
+     .id = FAIL_ON},
+    {.help = "How:"},
+    {.name = "width",
+     .argument = "N",
+     .help = "columns of the printed timeline",
+     .take = take_value,
+     .id = WIDTH},
+    {.name = "dump-frame",
+     .help = "print what the screen would show",
+     .target = offsetof(struct view_options, dump)},
+    {.name = "svg",
+     .argument = "FILE",
+     .help = "write it as a picture",
+     .target = offsetof(struct view_options, svg)},
+    {.name = "size",
+     .argument = "CxR",
+     .help = "columns and rows of the frame (120x32)",
+     .take = take_value,
+     .id = SIZE},
+    {.name = "keys",
+     .argument = "KEYS",
+     .help = "hit these keys before: 'wwl]<Enter>'",
+     .target = offsetof(struct view_options, keys)},
+    {.name = "color",
+     .argument = "WHEN",
+     .help = "auto, never, 8, 16, 256, truecolor, always; other than auto also in frames and "
+             "timelines that are printed",
+     .take = take_value,
+     .id = COLOR},
+    {.name = "ascii",
+     .help = "use ASCII characters alone; else what the locale has",
+     .target = offsetof(struct view_options, ascii)},
+    {.name = "utf8",
+     .help = "use all characters, whatever the locale says",
+     .target = offsetof(struct view_options, utf8)},
+    {.help = "On a terminal:"},
+    {.name = "follow",
+     .letter = 'f',
+     .help = "read the file again while it is being written",
+     .target = offsetof(struct view_options, follow)},
+    {.name = "plain",
+     .help = "a line at a time: commands in words, answers as text; for screen readers and "
+             "scripts. help lists the commands",
+     .target = offsetof(struct view_options, plain)},
+    {.name = "no-mouse",
+     .help = "leave the mouse to the terminal",
+     .target = offsetof(struct view_options, no_mouse)},
+    {.name = "frame-count",
+     .help = "count frames in the first row",
+     .target = offsetof(struct view_options, frame_count)},
+    {0},
 };
 
-static const struct option long_options[] = {
-    {"help", no_argument, NULL, HELP},
-    {"version", no_argument, NULL, VERSION},
-    {"print", optional_argument, NULL, PRINT},
-    {"json", no_argument, NULL, JSON},
-    {"fail-on", required_argument, NULL, FAIL_ON},
-    {"width", required_argument, NULL, WIDTH},
-    {"dump-frame", no_argument, NULL, DUMP},
-    {"svg", required_argument, NULL, SVG},
-    {"size", required_argument, NULL, SIZE},
-    {"keys", required_argument, NULL, KEYS},
-    {"color", required_argument, NULL, COLOR},
-    {"ascii", no_argument, NULL, ASCII},
-    {"utf8", no_argument, NULL, UTF8},
-    {"no-mouse", no_argument, NULL, NO_MOUSE},
-    {"frame-count", no_argument, NULL, FRAME_COUNT},
-    {"follow", no_argument, NULL, 'f'},
-    {"diff", required_argument, NULL, DIFF},
-    {"plain", no_argument, NULL, PLAIN},
-    {NULL, 0, NULL, 0},
+static void print_version(void)
+{
+    hal_print(stdout, "hal-view %s\ntrace format %u.%u\n", VIEW_VERSION, TRACE_VERSION_MAJOR,
+              TRACE_VERSION_MINOR);
+}
+
+static const struct hal_command_line command_line = {
+    .program = "hal-view",
+    .usage = "usage: hal-view [options] FILE\n"
+             "       hal-view [options] --diff A B\n"
+             "Shows a trace: what host threads, queues and the device did, and when.\n",
+    .notes = "Examples:\n"
+             "  hal-view trace.pb.zst                                     # ? shows the keys\n"
+             "  hal-view --print=findings trace.pb.zst\n"
+             "  hal-view --fail-on='failures>0,races>0' trace.pb.zst       # for a test\n"
+             "  hal-view --svg=- --keys='))' trace.pb.zst >timeline.svg\n"
+             "\n"
+             "Exit status: 0, 1 a condition of --fail-on holds, 2 usage, 3 the file cannot be "
+             "read, or the\n"
+             "output cannot be written.\n",
+    .options = table,
+    .print_version = print_version,
 };
 
 /* Only that was asked for. */
-static _Noreturn void end_output(void)
+static _Noreturn void answer(enum hal_asked asked)
 {
-    if (hal_output_end() == HAL_OK)
+    if (hal_command_line_answer(&command_line, asked) == HAL_OK)
         exit(EXIT_SUCCESS);
-    fprintf(stderr, "hal-view: %s\n", hal_message());
+    hal_print(stderr, "hal-view: %s\n", hal_message());
     exit(VIEW_EXIT_UNREADABLE);
 }
 
-static enum hal_status take_option(int option, struct view_options *o)
+/* FILE; A B behind --diff; A when --diff=B has the other one. */
+static enum hal_status take_words(const struct hal_words *words, struct view_options *o)
 {
-    switch (option) {
-    case HELP: fputs(help_text, stdout); end_output();
-    case VERSION:
-        printf("hal-view %s\ntrace format %u.%u\n", VIEW_VERSION, TRACE_VERSION_MAJOR,
-               TRACE_VERSION_MINOR);
-        end_output();
-    case PRINT: return parse_reports(optarg, o);
-    case JSON: o->json = true; return HAL_OK;
-    case FAIL_ON: return parse_conditions(optarg, o);
-    case WIDTH: return parse_number("width", optarg, 20, 1000, &o->width);
-    case DUMP: o->dump = true; return HAL_OK;
-    case SVG: o->svg = optarg; return HAL_OK;
-    case SIZE: return parse_size(optarg, o);
-    case KEYS: o->keys = optarg; return HAL_OK;
-    case COLOR: return parse_color(optarg, o);
-    case ASCII: o->ascii = true; return HAL_OK;
-    case UTF8: o->utf8 = true; return HAL_OK;
-    case NO_MOUSE: o->mouse = false; return HAL_OK;
-    case 'f': o->follow = true; return HAL_OK;
-    case DIFF: o->diff = optarg; return HAL_OK;
-    case PLAIN: o->plain = true; return HAL_OK;
-    case FRAME_COUNT: o->frame_count = true; return HAL_OK;
-    default: return hal_fail(HAL_INVALID, "option %d is not handled", option);
-    }
-}
-
-/* The names that begin like the wrong one, as far as they agree. */
-static enum hal_status wrong_option(int option, char **argv)
-{
-    const char *text = argv[optind - 1], *name = text + strspn(text, "-"), *best = NULL;
-    const size_t length = strcspn(name, "=");
-    size_t most = 1; /* letters in common, more than by chance */
-    int matching = 0;
-    for (const struct option *o = long_options; o->name; o++) {
-        size_t same = 0;
-        while (same < length && o->name[same] == name[same])
-            same++;
-        matching += same == length;
-        best = same > most && 2 * same >= length ? o->name : best;
-        most = same > most ? same : most;
-    }
-    if (option == ':')
-        return hal_fail(HAL_INVALID, "%s needs a value: see hal-view --help", text);
-    for (const struct option *o = long_options; o->name; o++) {
-        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
-            return hal_fail(HAL_INVALID, "--%s takes no value: see hal-view --help", o->name);
-    }
-    if (matching > 1)
-        return hal_fail(HAL_INVALID, "'%s' is short for several options: see hal-view --help",
-                        text);
-    if (best)
-        return hal_fail(HAL_INVALID, "unknown option '%s': is it --%s? See hal-view --help", text,
-                        best);
-    return hal_fail(HAL_INVALID, "unknown option '%s': see hal-view --help", text);
-}
-
-enum hal_status view_options_parse(int argc, char **argv, struct view_options *o)
-{
-    const char *no_color = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
-    const char *name = getenv("TERM");
-    *o = (struct view_options){.columns = 120, .rows = 32, .colors = -1, .mouse = true};
-    if (no_color && *no_color)
-        o->colors = 0;
-    else if (force && *force && strcmp(force, "0") != 0)
-        o->text_colors = 256;
-    opterr = 0; /* the messages are ours */
-    for (int option; (option = getopt_long(argc, argv, ":f", long_options, NULL)) != -1;)
-        HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)
-                                               : take_option(option, o));
-    o->print = o->print || (o->json && !o->diff);
-    if (argc - optind > 1)
+    const bool two = o->compare && !o->diff;
+    if (two && words->count != 2)
+        return hal_fail(HAL_INVALID,
+                        "--diff compares two files, A and B, not %d: see hal-view --help",
+                        words->count);
+    if (!two && words->count > 1)
         return hal_fail(HAL_INVALID, "expected one file, not '%s' and '%s'%s: see hal-view --help",
-                        argv[optind], argv[optind + 1],
+                        words->words[0], words->words[1],
                         o->print ? " (a list stands behind '=': --print=LIST)" : "");
-    if (argc == optind)
+    if (!words->count)
         return hal_fail(HAL_INVALID, "expected one file: see hal-view --help");
-    o->path = argv[optind];
-    const bool screen =
-        isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
-    const bool only_judged = o->condition_count && !o->print;
+    o->path = words->words[0];
+    if (two)
+        o->diff = words->words[1];
+    return HAL_OK;
+}
+
+static enum hal_status check_together(const struct view_options *o)
+{
     if (o->diff && (o->print || o->dump || o->svg || o->follow || o->plain))
         return hal_fail(HAL_INVALID, "--diff stands alone: without --print, --dump-frame, --svg, "
                                      "--follow and --plain");
     if (o->plain && (o->print || o->dump || o->svg || o->follow))
         return hal_fail(HAL_INVALID, "--plain stands alone: without --print, --dump-frame, --svg "
                                      "and --follow");
+    return HAL_OK;
+}
+
+enum hal_status view_options_parse(char **argv, struct view_options *o)
+{
+    struct hal_words words;
+    const char *no_color = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
+    const char *name = getenv("TERM");
+    *o = (struct view_options){.columns = 120, .rows = 32, .colors = -1};
+    if (no_color && *no_color)
+        o->colors = 0;
+    else if (force && *force && strcmp(force, "0") != 0)
+        o->text_colors = 256;
+    HAL_TRY(hal_command_line_parse(&command_line, argv, o, &words));
+    if (words.asked != HAL_ASKED_NOTHING)
+        answer(words.asked);
+    o->print = o->print || (o->json && !o->compare);
+    HAL_TRY(take_words(&words, o));
+    HAL_TRY(check_together(o));
+    const bool screen =
+        isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
+    const bool only_judged = o->condition_count && !o->print;
     if (!screen && !o->dump && !o->svg && !only_judged && !o->plain && !o->diff)
         o->print = true;
     if (o->follow && (o->print || o->dump || o->svg || only_judged))

@@ -44,7 +44,7 @@ function add_option(command, word,    at)
 }
 
 # A path: what else the shell completes by itself would be misleading.
-function is_file(i) { return argument[i] ~ /^(FILE2?|TRACE|OUTPUT|FOLDER|PATH|OTHER)$/ }
+function is_file(i) { return argument[i] ~ /^(B|FILE|TRACE|OUTPUT|FOLDER|PATH|OTHER)$/ }
 function quoted(string) { gsub(/'/, "'\\''", string); return string }
 
 function bash_words(command,    i, list)

@@ -64,10 +64,10 @@ expect 3 'conditions cannot be judged on a part' --fail-on='gaps>99.9%' "$folder
 "$view" --fail-on='races>0' "$folder/t.pb.zst" >"$folder/out" 2>&1 || { echo "races found where none are"; failures=$((failures + 1)); }
 expect 2 '^hal-view: expected one file'
 expect 2 '^hal-view: expected one file' a b
-expect 2 "^hal-view: unknown option '--nonsense': see hal-view --help" --nonsense "$folder/t.pb.zst"
-expect 2 "^hal-view: unknown option '--prnt': is it --print\?" --prnt "$folder/t.pb.zst"
-expect 2 "^hal-view: --json takes no value" --json=3 "$folder/t.pb.zst"
-expect 2 "^hal-view: --width needs a value" "$folder/t.pb.zst" --width
+expect 2 "^hal-view: unknown option '--nonsense' \(see hal-view --help\)" --nonsense "$folder/t.pb.zst"
+expect 2 "^hal-view: unknown option '--prnt' \(nearest: '--print'\)" --prnt "$folder/t.pb.zst"
+expect 2 "^hal-view: option '--json' takes no value, not '3'" --json=3 "$folder/t.pb.zst"
+expect 2 "^hal-view: option '--width' needs a value" "$folder/t.pb.zst" --width
 expect 0 '^mul_mv_q8 ' --print=kernels "$folder/t.pb.zst"
 expect 0 '^memory +peak 1.0[0-9] MiB in 4 buffers' --print=memory "$folder/t.pb.zst"
 expect 0 '^iterations +4 of token #' --print=iterations "$folder/t.pb.zst"
@@ -83,6 +83,11 @@ expect 0 '^submissions +12 +-> +24 +\+100\.0 %' --diff="$folder/more.pb.zst" "$f
 expect 0 '^dispatches +96 +-> +48 +-50\.0 %' --diff="$folder/t.pb.zst" "$folder/more.pb.zst"
 expect 0 '^mul_mv_q8 +24 +-> +48 +\+100\.0 %' --diff="$folder/more.pb.zst" "$folder/t.pb.zst"
 expect 0 '^host waits +8 +-> +8 +same' --diff="$folder/t.pb.zst" "$folder/t.pb.zst"
+expect 0 '^submissions +12 +-> +24 +\+100\.0 %' --diff "$folder/t.pb.zst" "$folder/more.pb.zst"
+expect 0 '^submissions +24 +-> +12 +-50\.0 %' "$folder/more.pb.zst" --diff "$folder/t.pb.zst"
+expect 2 '^hal-view: --diff compares two files, A and B, not 1' --diff "$folder/t.pb.zst"
+expect 2 '^hal-view: --diff compares two files, A and B, not 3' --diff a b c
+expect 2 '^hal-view: expected one file, not .a. and .b.' --diff=c a b
 expect 2 '^hal-view: --diff stands alone' --diff="$folder/t.pb.zst" --print "$folder/t.pb.zst"
 expect 3 'missing.pb.zst.*No such file' --diff="$folder/missing.pb.zst" "$folder/t.pb.zst"
 expect 2 '^hal-view: --plain stands alone' --plain --json "$folder/t.pb.zst"
