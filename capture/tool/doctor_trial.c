@@ -218,7 +218,7 @@ static char *find_line(char *text, const char *beginning)
 
 static void judge_replay(char *output, int state, struct doctor_finding *finding)
 {
-    const char *const mend = "hal-replay runs strangers' kernels inside a jail, which this system "
+    const char *const mend = "hal-replay runs strangers' kernels in a sandbox, which this system "
                              "cannot build wholly; a container's rules may forbid Landlock";
     const char *missing;
     if (WIFSIGNALED(state)) {
@@ -231,10 +231,10 @@ static void judge_replay(char *output, int state, struct doctor_finding *finding
         doctor_say(finding, DOCTOR_BROKEN, "hal-replay --trusted replays your own traces anyway",
                    "hal-replay ended with exit status %d: %s", WEXITSTATUS(state),
                    last ? last + 1 : output);
-    } else if ((missing = find_line(output, "jail: "))) {
+    } else if ((missing = find_line(output, "sandbox: "))) {
         doctor_say(finding, DOCTOR_NOTE, mend, "the same bytes came out, but %s", missing);
     } else {
-        doctor_say(finding, DOCTOR_FINE, NULL, "the same bytes came out, inside a jail");
+        doctor_say(finding, DOCTOR_FINE, NULL, "the same bytes came out, in the sandbox");
     }
 }
 

@@ -99,7 +99,7 @@ static int open_nameless(const char *temporary)
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';
-    /* Without that folder, or where links are forbidden (a jail), it could never get a name. */
+    /* Without that folder, or where links are forbidden (a sandbox), it could never get a name. */
     const bool has_links = linkat(AT_FDCWD, "", AT_FDCWD, "", 0) != 0 && errno == ENOENT;
     const int descriptor = has_links && access("/proc/self/fd", X_OK) == 0
                                ? open(slash ? folder : ".", O_WRONLY | O_CLOEXEC | O_TMPFILE, 0666)

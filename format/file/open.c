@@ -477,8 +477,8 @@ static enum trace_hold hold_of(const struct trace_leftover *leftover,
 }
 
 /* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
- * that is there and cannot be read from here, a jail say, counts as its own; whether its capture
- * goes on is not known then. */
+ * that is there and cannot be read from here, from a sandbox say, counts as its own; whether its
+ * capture goes on is not known then. */
 static void tell_of_sidecar(struct trace_reader *reader)
 {
     char *text = reader->directory.truncated;

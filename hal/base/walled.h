@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the main file of a program that may run behind the walls of a jail. A sanitizer's runtime
+/* For the main file of a program that may run in a sandbox. A sanitizer's runtime
  * begins by turning core dumps off and ends by stopping all threads to look for leaks; where these
  * calls are refused, it gives up. Its environment variables it reads from /proc, which is not there
  * either. */

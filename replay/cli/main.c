@@ -62,10 +62,10 @@ static _Noreturn void end_by(int number, const struct replay_program *program, c
     _Exit(REPLAY_EXIT_DIFFERENT);
 }
 
-static void tell_refused(const struct replay_jail *jail)
+static void tell_refused(const struct replay_sandbox *sandbox)
 {
     char name[REPLAY_CALL_BYTES];
-    const char *const call = replay_jail_refused(jail, name);
+    const char *const call = replay_sandbox_refused_call(sandbox, name);
     if (call)
         fprintf(stderr,
                 "hal-replay: the sandbox refused the system call '%s': kernels need none, so do "
@@ -77,21 +77,21 @@ static void tell_refused(const struct replay_jail *jail)
 static enum hal_status end_child(struct replay_session *session, enum hal_status status,
                                  int *out_signal)
 {
-    struct replay_jail *jail = session->jail;
-    if (!jail)
+    struct replay_sandbox *sandbox = session->sandbox;
+    if (!sandbox)
         return status;
-    const bool ended_well = replay_jail_is_alive(jail);
-    *out_signal = replay_jail_interrupted(jail);
-    replay_jail_stop(jail);
+    const bool ended_well = replay_sandbox_is_alive(sandbox);
+    *out_signal = replay_sandbox_interrupted(sandbox);
+    replay_sandbox_stop(sandbox);
     if (ended_well && !*out_signal) {
-        const enum hal_status kept = replay_jail_keep_outputs(jail);
+        const enum hal_status kept = replay_sandbox_keep_outputs(sandbox);
         status = status == HAL_OK ? kept : status;
     }
-    tell_refused(jail);
+    tell_refused(sandbox);
     replay_player_destroy(session->player); /* it asks whether the child is there */
     session->player = NULL;
-    replay_jail_close(jail);
-    session->jail = NULL;
+    replay_sandbox_close(sandbox);
+    session->sandbox = NULL;
     return status;
 }
 

@@ -3,7 +3,7 @@
 #ifndef REPLAY_OPTIONS_H
 #define REPLAY_OPTIONS_H
 
-#include "replay/sandbox/jail.h"
+#include "replay/sandbox/sandbox.h"
 #include "replay/search/look.h"
 #include "replay/variant/whatif.h"
 

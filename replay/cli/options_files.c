@@ -45,7 +45,7 @@ bool replay_take_symbols(char *text, struct replay_program *program)
     return true;
 }
 
-/* Of the user's choice, so it is read out here, where the jail is not. */
+/* Of the user's choice, so it is read out here, where the sandbox is not. */
 static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
                       size_t *out_bytes)
 {

@@ -315,8 +315,8 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
         fprintf(file, "incomplete: %s\n", hal_shown(plan->incomplete).text);
     if (plan->cut[0])
         fprintf(file, "%s: all events are there\n", hal_shown(plan->cut).text);
-    if (summary->jail && summary->jail[0])
-        fprintf(file, "jail: no wall around %s\n", summary->jail);
+    if (summary->sandbox && summary->sandbox[0])
+        fprintf(file, "sandbox: no protection of %s\n", summary->sandbox);
     if (plan->lost && plan->lost_submission != UINT64_MAX)
         fprintf(file,
                 "the recorded device was lost, and #s%" PRIu64

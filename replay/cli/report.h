@@ -18,7 +18,8 @@ struct replay_isolate_result;
 struct replay_summary {
     enum replay_exit exit_code;
     const char *path;
-    const char *jail;  /* walls that are missing, "": none; NULL: no jail was asked for */
+    const char
+        *sandbox;      /* protections that are missing, "": none; NULL: no sandbox was asked for */
     const char *error; /* "" or why the replay ended early */
     const struct replay_plan_info *plan;  /* NULL: not loaded */
     const struct hal_device_info *device; /* NULL: not opened */

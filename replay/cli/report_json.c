@@ -29,15 +29,15 @@ static const char *result_name(const struct replay_summary *summary)
     return "error";
 }
 
-static void jail(struct trace_text *text, const struct replay_summary *summary)
+static void sandbox(struct trace_text *text, const struct replay_summary *summary)
 {
-    if (!summary->jail) {
-        trace_json_member_null(text, "jail");
+    if (!summary->sandbox) {
+        trace_json_member_null(text, "sandbox");
         return;
     }
-    trace_json_member_open(text, "jail", '{');
-    trace_json_member_bool(text, "complete", !summary->jail[0]);
-    trace_json_member_text(text, "missing", summary->jail);
+    trace_json_member_open(text, "sandbox", '{');
+    trace_json_member_bool(text, "complete", !summary->sandbox[0]);
+    trace_json_member_text(text, "missing", summary->sandbox);
     trace_json_close(text, '}');
 }
 
@@ -323,7 +323,7 @@ bool replay_print_json(FILE *file, const struct replay_summary *summary)
     trace_json_member_i64(&text, "exit_code", (int64_t)summary->exit_code);
     trace_json_member_text(&text, "result", result_name(summary));
     trace_json_member_text(&text, "message", summary->error);
-    jail(&text, summary);
+    sandbox(&text, summary);
     if (summary->plan)
         plan(&text, summary->plan);
     if (summary->device)

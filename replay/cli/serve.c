@@ -170,7 +170,7 @@ static enum hal_status open_device(struct server *s, const struct replay_request
 static enum hal_status compile(struct server *s, struct replay_request *request)
 {
     if (!s->compiles)
-        HAL_TRY(replay_walls_compile());
+        HAL_TRY(replay_policy_compile());
     s->compiles = true;
     request->options.remote = NULL;
     return replay_player_compile(request->plan, s->devices[request->device], &request->options);
@@ -204,7 +204,7 @@ static enum hal_status do_it(struct server *s, struct replay_request *request,
     case REPLAY_ASK_COMPILE: return compile(s, request);
     case REPLAY_ASK_RECORD: return begin_record(device, request);
     case REPLAY_ASK_END_RECORD: return hal_device_profiling_end(device);
-    case REPLAY_ASK_LOCK: return replay_walls_seal(request->stay, s->refused_call);
+    case REPLAY_ASK_LOCK: return replay_policy_lock(request->stay, s->refused_call);
     case REPLAY_ASK_CREATE: return create(s, request);
     case REPLAY_ASK_UNTIL: return play_until(s, served, request);
     case REPLAY_ASK_END: return play_end(served, request);
@@ -243,7 +243,7 @@ static enum hal_status answer(struct server *s, enum hal_status status, const st
     return replay_channel_flush(s->channel);
 }
 
-int replay_serve(void *unused, struct replay_inside *inside)
+int replay_serve(void *unused, struct replay_sandboxed *inside)
 {
     static struct server server;
     struct server *const s = &server;

@@ -34,7 +34,7 @@ static enum hal_status compile(const struct replay_session *s, struct replay_pla
 /* Everything is compiled and nothing loaded: a kernel's code may run as it is loaded. */
 static enum hal_status lock_sandbox(struct replay_session *s)
 {
-    return s->jail ? replay_remote_lock(s->jail, s->program->record != NULL) : HAL_OK;
+    return s->sandbox ? replay_remote_lock(s->sandbox, s->program->record != NULL) : HAL_OK;
 }
 
 static enum hal_status compile_and_lock(struct replay_session *s)
@@ -56,7 +56,7 @@ static enum hal_status note_prepared(void *user)
 
 static const char *output_path(const struct replay_session *s, size_t index)
 {
-    return s->jail ? replay_jail_output(s->jail, index) : s->program->outputs[index];
+    return s->sandbox ? replay_sandbox_output(s->sandbox, index) : s->program->outputs[index];
 }
 
 static enum hal_status load(struct replay_session *s)
@@ -152,8 +152,8 @@ static enum hal_status begin_record(struct replay_session *s)
                                                   .stacks = "none",
                                                   .base = program->path};
     const enum hal_status status =
-        s->jail ? replay_remote_record(s->options.remote, &options)
-                : hal_device_profiling_begin(s->device, &options, HAL_FOREVER);
+        s->sandbox ? replay_remote_record(s->options.remote, &options)
+                   : hal_device_profiling_begin(s->device, &options, HAL_FOREVER);
     return hal_add_context(status, "--record");
 }
 
@@ -161,10 +161,10 @@ static enum hal_status end_record(struct replay_session *s, enum hal_status stat
 {
     if (!s->program->record || s->summary.report.abandoned)
         return status;
-    if (s->jail && !replay_jail_is_alive(s->jail))
+    if (s->sandbox && !replay_sandbox_is_alive(s->sandbox))
         return status;
-    const enum hal_status ended =
-        s->jail ? replay_remote_end_record(s->options.remote) : hal_device_profiling_end(s->device);
+    const enum hal_status ended = s->sandbox ? replay_remote_end_record(s->options.remote)
+                                             : hal_device_profiling_end(s->device);
     return status != HAL_OK ? status : hal_add_context(ended, "--record");
 }
 
@@ -336,7 +336,7 @@ static enum hal_status bisect(struct replay_session *s)
     } else
         summary->minimal = program->minimal;
     const bool is_recorded = strcmp(summary->against, "recorded") == 0;
-    if (s->jail && !program->verify_unwritten)
+    if (s->sandbox && !program->verify_unwritten)
         reference_options.remote = is_recorded ? NULL : &s->remotes[1];
     const struct replay_opened opened = {&reference, reference_options.remote};
     if (!program->verify_unwritten && !is_recorded)
@@ -422,18 +422,18 @@ static void show_target(struct replay_session *s)
 
 /* ---- The child ----------------------------------------------------------------------------- */
 
-static enum hal_status open_jail(struct replay_session *s)
+static enum hal_status open_sandbox(struct replay_session *s)
 {
     static const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES];
     const struct replay_program *program = s->program;
-    struct replay_jail_desc desc = {.trace = program->path,
-                                    .given = given,
-                                    .files = s->files,
-                                    .memory_bytes = program->load.memory_limit_bytes,
-                                    .output_count = program->output_count,
-                                    .time_ns = program->time_limit_ns,
-                                    .deadline_ns = s->deadline_ns,
-                                    .inside = replay_serve};
+    struct replay_sandbox_desc desc = {.trace = program->path,
+                                       .given = given,
+                                       .files = s->files,
+                                       .memory_bytes = program->load.memory_limit_bytes,
+                                       .output_count = program->output_count,
+                                       .time_ns = program->time_limit_ns,
+                                       .deadline_ns = s->deadline_ns,
+                                       .inside = replay_serve};
     for (size_t i = 0; i < program->replay.map_count; i++)
         given[desc.given_count++] = program->maps[i].to;
     for (size_t i = 0; i < program->load.base_count; i++)
@@ -443,7 +443,7 @@ static enum hal_status open_jail(struct replay_session *s)
         desc.child_outputs = 1u << program->record_output;
     if (program->replay.pace <= 0) /* which may have the replay do nothing for long */
         desc.patience_ns = replay_timeout_ns(&program->replay);
-    return replay_jail_open(&desc, &s->jail);
+    return replay_sandbox_open(&desc, &s->sandbox);
 }
 
 /* Its plans are this process's; what it reads of them, it reads from the same files. */
@@ -456,12 +456,12 @@ static enum hal_status start_child(struct replay_session *s)
         if (plans[i])
             count += trace_reader_descriptors(plans[i]->reader, s->files + count,
                                               REPLAY_MOST_FILES - count);
-    replay_jail_share(s->jail, count, 4 * (info->content_bytes + info->read_bytes));
-    HAL_TRY(replay_jail_start(s->jail));
-    snprintf(s->missing, sizeof s->missing, "%s", replay_jail_missing(s->jail));
-    s->summary.jail = s->missing;
+    replay_sandbox_share(s->sandbox, count, 4 * (info->content_bytes + info->read_bytes));
+    HAL_TRY(replay_sandbox_start(s->sandbox));
+    snprintf(s->missing, sizeof s->missing, "%s", replay_sandbox_missing(s->sandbox));
+    s->summary.sandbox = s->missing;
     for (uint32_t i = 0; i < REPLAY_MOST_DEVICES; i++)
-        s->remotes[i] = (struct replay_remote){.jail = s->jail, .number = i};
+        s->remotes[i] = (struct replay_remote){.sandbox = s->sandbox, .number = i};
     s->options.remote = &s->remotes[0];
     return HAL_OK;
 }
@@ -503,7 +503,7 @@ static enum hal_status run_mode(struct replay_session *s)
 static enum hal_status replay(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
-    if (s->jail)
+    if (s->sandbox)
         HAL_TRY(start_child(s));
     HAL_TRY(replay_open_device(s));
     if (!program->compare || program->compare_substitute)
@@ -521,11 +521,11 @@ static enum hal_status look_again(struct replay_session *s)
     const struct replay_summary before = *summary;
     *summary = (struct replay_summary){.path = before.path,
                                        .error = before.error,
-                                       .jail = before.jail,
+                                       .sandbox = before.sandbox,
                                        .plan = before.plan,
                                        .load_ns = before.load_ns,
                                        .what_if_info = before.what_if_info};
-    if (s->jail)
+    if (s->sandbox)
         replay_player_destroy(s->player);
     s->player = NULL;
     s->device = NULL;
@@ -545,20 +545,20 @@ enum hal_status replay_session_run(struct replay_session *s)
     s->options = s->program->replay;
     s->is_watched = isatty(STDERR_FILENO);
     s->deadline_ns = hal_deadline_ns(s->program->time_limit_ns);
-    enum hal_status status = s->program->trusted ? HAL_OK : open_jail(s);
+    enum hal_status status = s->program->trusted ? HAL_OK : open_sandbox(s);
     const bool guarded = status == HAL_OK;
     if (guarded)
         replay_guard_begin(s->program);
     if (status == HAL_OK)
         status = load_all(s);
-    if (s->jail && guarded) /* from here on the sandbox's parent keeps the limit */
+    if (s->sandbox && guarded) /* from here on the sandbox's parent keeps the limit */
         replay_guard_end();
     if (status == HAL_OK)
         status = replay(s);
     if (status != HAL_OK && s->summary.report.hung)
         status = look_again(s);
     hide_progress(s); /* also of what ended early */
-    if (!s->jail && guarded)
+    if (!s->sandbox && guarded)
         replay_guard_end();
     return status;
 }

@@ -21,8 +21,8 @@ struct replay_session {
     struct replay_opening opening; /* of the device, while the trace is loaded */
     struct hal_device *device;     /* NULL: it is remote */
     struct replay_player *player;
-    struct replay_jail *jail;           /* NULL: there is no child */
-    char missing[REPLAY_MISSING_BYTES]; /* walls of that */
+    struct replay_sandbox *sandbox;     /* NULL: there is no child */
+    char missing[REPLAY_MISSING_BYTES]; /* protections of the sandbox */
     struct replay_remote remotes[REPLAY_MOST_DEVICES];
     int files[REPLAY_MOST_FILES]; /* that the child may read */
     int64_t deadline_ns;
@@ -34,7 +34,7 @@ struct replay_session {
 /* Blocks. The summary has everything but the failure's message and exit status. */
 enum hal_status replay_session_run(struct replay_session *s) HAL_CHECKED;
 
-/* Not after work that hangs (summary.report.abandoned). The jail is the caller's to close. */
+/* Not after work that hangs (summary.report.abandoned). The sandbox is the caller's to close. */
 void replay_session_finish(struct replay_session *s);
 
 #endif

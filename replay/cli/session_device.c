@@ -47,7 +47,7 @@ void replay_open_beside(void *user, const struct trace_header *header)
 {
     struct replay_session *s = user;
     const char *const chosen = chosen_device(s);
-    if (s->jail || s->program->what_if ||
+    if (s->sandbox || s->program->what_if ||
         (chosen && !says_queues(chosen) && header->device.queue_count > 1))
         return;
     replay_opening_begin(&s->opening, chosen ? chosen : header->device.uri);
@@ -71,7 +71,7 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
                             &opened);
 }
 
-/* A driver of Vulkan that is missing may be a GPU's, whose files are behind the walls. */
+/* A driver of Vulkan that is missing may be a GPU's, whose files the sandbox hides. */
 static enum hal_status explain_absence(const struct replay_session *s, enum hal_status status)
 {
     static const char driver[] = "vulkan";

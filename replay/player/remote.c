@@ -13,31 +13,31 @@ enum { PIECE_BYTES = 256 << 10 };
 /* ---- Asking -------------------------------------------------------------------------------- */
 
 /* What a child that is not to be trusted any more has done; it ends. */
-static enum hal_status refuse(struct replay_jail *jail, const char *what, uint64_t number)
+static enum hal_status refuse(struct replay_sandbox *sandbox, const char *what, uint64_t number)
 {
-    replay_jail_stop(jail);
+    replay_sandbox_stop(sandbox);
     return hal_fail(HAL_FAILED,
                     "the sandboxed process %s %" PRIu64 ": it is not the replay any "
                     "more",
                     what, number);
 }
 
-static enum hal_status ask(struct replay_jail *jail, const struct replay_request *request,
+static enum hal_status ask(struct replay_sandbox *sandbox, const struct replay_request *request,
                            const void *data, size_t bytes)
 {
-    struct replay_channel *channel = replay_jail_channel(jail);
+    struct replay_channel *channel = replay_sandbox_channel(sandbox);
     HAL_TRY(replay_channel_send(channel, request, sizeof *request, data, bytes));
     return replay_channel_flush(channel);
 }
 
 /* Bytes that are due: there is an end to them. */
-static enum hal_status receive(struct replay_jail *jail, void *out, size_t bytes)
+static enum hal_status receive(struct replay_sandbox *sandbox, void *out, size_t bytes)
 {
     uint8_t *to = out;
     while (bytes) {
         const size_t part = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), to, part));
-        replay_jail_heard(jail);
+        HAL_TRY(replay_channel_receive(replay_sandbox_channel(sandbox), to, part));
+        replay_sandbox_heard(sandbox);
         to += part;
         bytes -= part;
     }
@@ -46,46 +46,47 @@ static enum hal_status receive(struct replay_jail *jail, void *out, size_t bytes
 
 /* `player`: whose run goes on meanwhile; NULL: none. Anything but a sign of life is an answer, or
  * ends the replay. */
-static enum hal_status next_tell(struct replay_jail *jail, struct replay_player *player,
+static enum hal_status next_tell(struct replay_sandbox *sandbox, struct replay_player *player,
                                  struct replay_tell *out_tell)
 {
     for (;;) {
-        HAL_TRY(replay_channel_receive(replay_jail_channel(jail), out_tell, sizeof *out_tell));
+        HAL_TRY(
+            replay_channel_receive(replay_sandbox_channel(sandbox), out_tell, sizeof *out_tell));
         const bool is_answer = out_tell->kind != REPLAY_TELL_ALIVE;
         if (is_answer ||
             (player && replay_progress_claim(player, out_tell->subject, out_tell->bytes)))
-            replay_jail_heard(jail);
+            replay_sandbox_heard(sandbox);
         if (is_answer)
             return HAL_OK;
     }
 }
 
 /* The rest of an answer, whose head is there. Its message is put where it belongs. */
-static enum hal_status take_done(struct replay_jail *jail, const struct replay_tell *tell,
+static enum hal_status take_done(struct replay_sandbox *sandbox, const struct replay_tell *tell,
                                  struct replay_answer *out_done)
 {
     if (tell->kind != REPLAY_TELL_DONE || tell->bytes != sizeof *out_done)
-        return refuse(jail, "sent a message of kind", tell->kind);
-    HAL_TRY(receive(jail, out_done, sizeof *out_done));
+        return refuse(sandbox, "sent a message of kind", tell->kind);
+    HAL_TRY(receive(sandbox, out_done, sizeof *out_done));
     out_done->message[sizeof out_done->message - 1] = '\0';
     out_done->outcome[sizeof out_done->outcome - 1] = '\0';
     if (out_done->status > (uint32_t)HAL_FAILED)
-        return refuse(jail, "sent a status", out_done->status);
+        return refuse(sandbox, "sent a status", out_done->status);
     const enum hal_status status = (enum hal_status)out_done->status;
     return status == HAL_OK ? HAL_OK : hal_fail(status, "%s", out_done->message);
 }
 
-static enum hal_status await_done(struct replay_jail *jail, struct replay_player *player,
+static enum hal_status await_done(struct replay_sandbox *sandbox, struct replay_player *player,
                                   struct replay_answer *out_done)
 {
     struct replay_tell tell;
-    HAL_TRY(next_tell(jail, player, &tell));
-    return take_done(jail, &tell, out_done);
+    HAL_TRY(next_tell(sandbox, player, &tell));
+    return take_done(sandbox, &tell, out_done);
 }
 
 /* Whether `tell` is the head of so many bytes of the subject. *out_ended: the answer ended before,
  * as *out_done says. */
-static enum hal_status check_head(struct replay_jail *jail, const struct replay_tell *head,
+static enum hal_status check_head(struct replay_sandbox *sandbox, const struct replay_tell *head,
                                   uint64_t subject, uint64_t bytes, struct replay_answer *out_done,
                                   bool *out_ended)
 {
@@ -93,28 +94,30 @@ static enum hal_status check_head(struct replay_jail *jail, const struct replay_
     if (tell.kind == REPLAY_TELL_BYTES && tell.subject == subject && tell.bytes == bytes)
         return HAL_OK;
     if (tell.kind == REPLAY_TELL_BYTES && tell.subject != subject)
-        return refuse(jail, "handed over something else in place of read-back", subject);
+        return refuse(sandbox, "handed over something else in place of read-back", subject);
     if (tell.kind == REPLAY_TELL_BYTES)
-        return refuse(jail, "handed over bytes of another number than those of read-back", subject);
+        return refuse(sandbox, "handed over bytes of another number than those of read-back",
+                      subject);
     *out_ended = true;
-    HAL_TRY(take_done(jail, &tell, out_done));
-    return refuse(jail, "did not hand over read-back", subject);
+    HAL_TRY(take_done(sandbox, &tell, out_done));
+    return refuse(sandbox, "did not hand over read-back", subject);
 }
 
-static enum hal_status ask_simply(struct replay_jail *jail, const struct replay_request *request)
+static enum hal_status ask_simply(struct replay_sandbox *sandbox,
+                                  const struct replay_request *request)
 {
     struct replay_answer done = {0};
-    HAL_TRY(ask(jail, request, NULL, 0));
-    return await_done(jail, NULL, &done);
+    HAL_TRY(ask(sandbox, request, NULL, 0));
+    return await_done(sandbox, NULL, &done);
 }
 
-static enum hal_status expect(struct replay_jail *jail, uint64_t subject, uint64_t bytes,
+static enum hal_status expect(struct replay_sandbox *sandbox, uint64_t subject, uint64_t bytes,
                               struct replay_answer *out_done, bool *out_ended)
 {
     struct replay_tell tell;
     *out_ended = false;
-    HAL_TRY(next_tell(jail, NULL, &tell));
-    return check_head(jail, &tell, subject, bytes, out_done, out_ended);
+    HAL_TRY(next_tell(sandbox, NULL, &tell));
+    return check_head(sandbox, &tell, subject, bytes, out_done, out_ended);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------- */
@@ -138,45 +141,45 @@ enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri
     if ((size_t)snprintf(request.uri, sizeof request.uri, "%s", uri) >= sizeof request.uri)
         return hal_fail(HAL_INVALID, "device '%s': the URI is longer than %zu bytes", uri,
                         sizeof request.uri - 1);
-    HAL_TRY(ask(remote->jail, &request, NULL, 0));
-    HAL_TRY(expect(remote->jail, REPLAY_SUBJECT_DEVICE, sizeof remote->info, &done, &ended));
-    HAL_TRY(receive(remote->jail, &remote->info, sizeof remote->info));
+    HAL_TRY(ask(remote->sandbox, &request, NULL, 0));
+    HAL_TRY(expect(remote->sandbox, REPLAY_SUBJECT_DEVICE, sizeof remote->info, &done, &ended));
+    HAL_TRY(receive(remote->sandbox, &remote->info, sizeof remote->info));
     if (!check_info(&remote->info))
-        return refuse(remote->jail, "told of a device with formats:", remote->info.format_count);
-    return await_done(remote->jail, NULL, &done);
+        return refuse(remote->sandbox, "told of a device with formats:", remote->info.format_count);
+    return await_done(remote->sandbox, NULL, &done);
 }
 
 enum hal_status replay_remote_compile(struct replay_remote *remote, struct replay_plan *plan,
                                       const struct replay_options *options)
 {
-    return ask_simply(remote->jail, &(struct replay_request){.ask = REPLAY_ASK_COMPILE,
-                                                             .device = remote->number,
-                                                             .plan = plan,
-                                                             .options = *options});
+    return ask_simply(remote->sandbox, &(struct replay_request){.ask = REPLAY_ASK_COMPILE,
+                                                                .device = remote->number,
+                                                                .plan = plan,
+                                                                .options = *options});
 }
 
-enum hal_status replay_remote_lock(struct replay_jail *jail, bool stay)
+enum hal_status replay_remote_lock(struct replay_sandbox *sandbox, bool stay)
 {
-    HAL_TRY(ask_simply(jail, &(struct replay_request){.ask = REPLAY_ASK_LOCK, .stay = stay}));
-    replay_jail_limit_silence(jail, true);
+    HAL_TRY(ask_simply(sandbox, &(struct replay_request){.ask = REPLAY_ASK_LOCK, .stay = stay}));
+    replay_sandbox_limit_silence(sandbox, true);
     return HAL_OK;
 }
 
 enum hal_status replay_remote_record(struct replay_remote *remote,
                                      const struct hal_profiling_options *options)
 {
-    return ask_simply(remote->jail, &(struct replay_request){.ask = REPLAY_ASK_RECORD,
-                                                             .device = remote->number,
-                                                             .recording = *options});
+    return ask_simply(remote->sandbox, &(struct replay_request){.ask = REPLAY_ASK_RECORD,
+                                                                .device = remote->number,
+                                                                .recording = *options});
 }
 
 enum hal_status replay_remote_end_record(struct replay_remote *remote)
 {
-    replay_jail_limit_silence(remote->jail, false);
+    replay_sandbox_limit_silence(remote->sandbox, false);
     const enum hal_status status =
-        ask_simply(remote->jail, &(struct replay_request){.ask = REPLAY_ASK_END_RECORD,
-                                                          .device = remote->number});
-    replay_jail_limit_silence(remote->jail, true);
+        ask_simply(remote->sandbox, &(struct replay_request){.ask = REPLAY_ASK_END_RECORD,
+                                                             .device = remote->number});
+    replay_sandbox_limit_silence(remote->sandbox, true);
     return status;
 }
 
@@ -201,8 +204,8 @@ enum hal_status replay_remote_create(struct replay_player *player)
         request.serial = recipe->options;
         bytes = recipe->options.split_count * sizeof *recipe->splits;
     }
-    HAL_TRY(ask(player->remote->jail, &request, recipe ? recipe->splits : NULL, bytes));
-    return await_done(player->remote->jail, NULL, &done);
+    HAL_TRY(ask(player->remote->sandbox, &request, recipe ? recipe->splits : NULL, bytes));
+    return await_done(player->remote->sandbox, NULL, &done);
 }
 
 static int64_t cut(int64_t value, int64_t least, int64_t most)
@@ -240,12 +243,12 @@ static enum hal_status receive_compared(struct replay_player *player, const uint
                                         uint64_t bytes, const uint8_t **out_actual)
 {
     static uint8_t piece[PIECE_BYTES];
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     uint64_t at = 0;
     for (bool same = true; same && at < bytes;) {
         const uint64_t left = bytes - at;
         const size_t part = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-        HAL_TRY(receive(jail, piece, part));
+        HAL_TRY(receive(sandbox, piece, part));
         same = memcmp(piece, expected + at, part) == 0;
         if (!same) {
             HAL_TRY(room_for(player, bytes));
@@ -259,7 +262,7 @@ static enum hal_status receive_compared(struct replay_player *player, const uint
         }
     }
     *out_actual = player->received;
-    return receive(jail, player->received + at, (size_t)(bytes - at));
+    return receive(sandbox, player->received + at, (size_t)(bytes - at));
 }
 
 static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
@@ -267,7 +270,7 @@ static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
 {
     HAL_TRY(room_for(player, bytes ? bytes : 1));
     *out_data = player->received;
-    return receive(player->remote->jail, player->received, (size_t)bytes);
+    return receive(player->remote->sandbox, player->received, (size_t)bytes);
 }
 
 /* Ranges of a read-back of which the child says that they are in doubt. */
@@ -275,17 +278,17 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
                                   const struct trace_content_event *event,
                                   struct replay_touches *out_ranges)
 {
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     const uint64_t count = tell->bytes / sizeof(struct replay_touch);
     uint64_t from = event->offset;
     if (tell->bytes % sizeof(struct replay_touch) || count > REPLAY_MOST_DOUBTS)
-        return refuse(jail, "sent ranges of bytes:", tell->bytes);
+        return refuse(sandbox, "sent ranges of bytes:", tell->bytes);
     for (uint64_t i = 0; i < count; i++) {
         struct replay_touch range;
-        HAL_TRY(receive(jail, &range, sizeof range));
+        HAL_TRY(receive(sandbox, &range, sizeof range));
         if (range.begin < from || range.begin >= range.end ||
             range.end > event->offset + event->size)
-            return refuse(jail, "sent a range with an end at", range.end);
+            return refuse(sandbox, "sent a range with an end at", range.end);
         from = range.end;
         HAL_TRY(replay_touches_append(out_ranges, range));
     }
@@ -314,18 +317,18 @@ static enum hal_status take_read(struct replay_player *player, size_t op,
                                  struct replay_answer *done, bool *out_ended)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     struct replay_touches doubt = {0};
     struct replay_tell tell;
-    HAL_TRY(next_tell(jail, player, &tell));
+    HAL_TRY(next_tell(sandbox, player, &tell));
     enum hal_status status = HAL_OK;
     if (tell.kind == REPLAY_TELL_DOUBT && tell.subject == op) {
         status = take_doubt(player, &tell, event, &doubt);
         if (status == HAL_OK)
-            status = next_tell(jail, player, &tell);
+            status = next_tell(sandbox, player, &tell);
     }
     if (status == HAL_OK)
-        status = check_head(jail, &tell, op, event->size, done, out_ended);
+        status = check_head(sandbox, &tell, op, event->size, done, out_ended);
     if (status == HAL_OK)
         status = take_bytes(player, op, &doubt);
     replay_touches_finish(&doubt);
@@ -337,8 +340,8 @@ static enum hal_status take_times(struct replay_player *player, size_t first, si
                                   struct replay_answer *done, bool *out_ended)
 {
     const uint64_t bytes = (end - first) * sizeof *player->op_ends_ns;
-    HAL_TRY(expect(player->remote->jail, REPLAY_SUBJECT_TIMES, bytes, done, out_ended));
-    HAL_TRY(receive(player->remote->jail, player->op_ends_ns + first, (size_t)bytes));
+    HAL_TRY(expect(player->remote->sandbox, REPLAY_SUBJECT_TIMES, bytes, done, out_ended));
+    HAL_TRY(receive(player->remote->sandbox, player->op_ends_ns + first, (size_t)bytes));
     const int64_t now_ns = hal_clock_ns();
     for (size_t i = first; i < end; i++)
         player->op_ends_ns[i] =
@@ -369,10 +372,10 @@ static enum hal_status take_part(struct replay_player *player, size_t end,
  * measured is the replay. */
 static enum hal_status play_part(struct replay_player *player, size_t end, bool ends)
 {
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     struct replay_answer done = {0};
     bool ended = false;
-    HAL_TRY(ask(jail,
+    HAL_TRY(ask(sandbox,
                 &(struct replay_request){.ask = REPLAY_ASK_UNTIL,
                                          .player = player,
                                          .op = end,
@@ -387,13 +390,13 @@ static enum hal_status play_part(struct replay_player *player, size_t end, bool 
     player->begun = true;
     enum hal_status status = take_part(player, end, &done, &ended);
     if (status == HAL_OK) {
-        status = await_done(jail, player, &done);
-        ended = replay_jail_is_alive(jail);
+        status = await_done(sandbox, player, &done);
+        ended = replay_sandbox_is_alive(sandbox);
     }
     if (ended)
         take_report(player, &done);
     if (status == HAL_TIMEOUT || (ended && done.abandoned))
-        replay_jail_stop(jail);
+        replay_sandbox_stop(sandbox);
     return status;
 }
 
@@ -412,12 +415,12 @@ enum hal_status replay_remote_run(struct replay_player *player)
 /* Work that does not end is not waited for a second time: its process ends. */
 enum hal_status replay_remote_end(struct replay_player *player, enum hal_status status, bool whole)
 {
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     struct replay_answer done = {0};
-    if (!replay_jail_is_alive(jail))
+    if (!replay_sandbox_is_alive(sandbox))
         return status;
     const struct hal_kept_message kept = hal_keep_message();
-    enum hal_status ended = ask(jail,
+    enum hal_status ended = ask(sandbox,
                                 &(struct replay_request){.ask = REPLAY_ASK_END,
                                                          .player = player,
                                                          .begins = !player->begun,
@@ -425,19 +428,19 @@ enum hal_status replay_remote_end(struct replay_player *player, enum hal_status 
                                                          .status = status},
                                 NULL, 0);
     if (ended == HAL_OK)
-        ended = await_done(jail, player, &done);
-    if (replay_jail_is_alive(jail))
+        ended = await_done(sandbox, player, &done);
+    if (replay_sandbox_is_alive(sandbox))
         take_report(player, &done);
-    if (ended == HAL_TIMEOUT || (replay_jail_is_alive(jail) && done.abandoned))
-        replay_jail_stop(jail);
+    if (ended == HAL_TIMEOUT || (replay_sandbox_is_alive(sandbox) && done.abandoned))
+        replay_sandbox_stop(sandbox);
     memset(player->live, 0, player->plan->object_count * sizeof *player->live);
     return status == HAL_OK ? ended : hal_restore_message(&kept, status);
 }
 
 void replay_remote_destroy(struct replay_player *player)
 {
-    if (replay_jail_is_alive(player->remote->jail))
-        (void)!ask_simply(player->remote->jail,
+    if (replay_sandbox_is_alive(player->remote->sandbox))
+        (void)!ask_simply(player->remote->sandbox,
                           &(struct replay_request){.ask = REPLAY_ASK_DESTROY, .player = player});
 }
 
@@ -446,33 +449,33 @@ void replay_remote_destroy(struct replay_player *player)
 enum hal_status replay_remote_read(struct replay_player *player, uint32_t object, uint64_t offset,
                                    uint64_t bytes, const uint8_t **out_data)
 {
-    struct replay_jail *jail = player->remote->jail;
+    struct replay_sandbox *sandbox = player->remote->sandbox;
     struct replay_answer done = {0};
     bool ended;
-    HAL_TRY(ask(jail,
+    HAL_TRY(ask(sandbox,
                 &(struct replay_request){.ask = REPLAY_ASK_READ,
                                          .player = player,
                                          .object = object,
                                          .offset = offset,
                                          .bytes = bytes},
                 NULL, 0));
-    HAL_TRY(expect(jail, object, bytes, &done, &ended));
+    HAL_TRY(expect(sandbox, object, bytes, &done, &ended));
     HAL_TRY(receive_all(player, bytes, out_data));
-    return await_done(jail, NULL, &done);
+    return await_done(sandbox, NULL, &done);
 }
 
 enum hal_status replay_remote_write(struct replay_player *player, uint32_t object, uint64_t offset,
                                     const uint8_t *data, uint64_t bytes)
 {
     struct replay_answer done = {0};
-    HAL_TRY(ask(player->remote->jail,
+    HAL_TRY(ask(player->remote->sandbox,
                 &(struct replay_request){.ask = REPLAY_ASK_WRITE,
                                          .player = player,
                                          .object = object,
                                          .offset = offset,
                                          .bytes = bytes},
                 data, (size_t)bytes));
-    return await_done(player->remote->jail, NULL, &done);
+    return await_done(player->remote->sandbox, NULL, &done);
 }
 
 enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_t object,
@@ -481,10 +484,10 @@ enum hal_status replay_remote_submit_alone(struct replay_player *player, uint32_
     struct replay_answer done = {0};
     const int64_t begin_ns = hal_clock_ns();
     HAL_TRY(
-        ask(player->remote->jail,
+        ask(player->remote->sandbox,
             &(struct replay_request){.ask = REPLAY_ASK_SUBMIT, .player = player, .object = object},
             NULL, 0));
-    const enum hal_status status = await_done(player->remote->jail, NULL, &done);
+    const enum hal_status status = await_done(player->remote->sandbox, NULL, &done);
     *out_ns = cut(done.took_ns, 0, hal_clock_ns() - begin_ns);
     return status;
 }

@@ -11,10 +11,10 @@
 #define REPLAY_REMOTE_H
 
 #include "replay/player/player.h"
-#include "replay/sandbox/jail.h"
+#include "replay/sandbox/sandbox.h"
 
 struct replay_remote {
-    struct replay_jail *jail;
+    struct replay_sandbox *sandbox;
     uint32_t number; /* of the device, less than REPLAY_MOST_DEVICES */
     struct hal_device_info info;
 };
@@ -30,7 +30,7 @@ enum hal_status replay_remote_compile(struct replay_remote *remote, struct repla
 
 /* From here on, the child starts no process and changes no file, but in its folder if it is to
  * `stay`. */
-enum hal_status replay_remote_lock(struct replay_jail *jail, bool stay) HAL_CHECKED;
+enum hal_status replay_remote_lock(struct replay_sandbox *sandbox, bool stay) HAL_CHECKED;
 
 /* As hal_device_profiling_begin and _end; the options are older than the child. */
 enum hal_status replay_remote_record(struct replay_remote *remote,
@@ -55,6 +55,6 @@ void replay_remote_destroy(struct replay_player *player);
 /* ---- The child, serve.c ---- */
 
 /* Does what it is asked until nobody asks any more. Returns the exit status. */
-int replay_serve(void *unused, struct replay_inside *inside);
+int replay_serve(void *unused, struct replay_sandboxed *inside);
 
 #endif

@@ -68,8 +68,8 @@ where=$(sed -n 's/.*"locator":"\([^"]*\)".*/\1/p' stdout)
 run 1 "$bin/hal-replay" --bisect --substitute=silu=wrong.metal digests.pb.zst
 says stdout "first difference from recorded: written by $where: dispatch of 'silu'"
 says stdout "buffer 'projected' [0, +256): its digest is not the recorded one"
-# In the jail the program's own file is out of reach, unless it is given.
-grep -q '^  at session_decode' stdout && fail "the jail read a program that was not given"
+# In the sandbox the program's own file is out of reach, unless it is given.
+grep -q '^  at session_decode' stdout && fail "the sandbox read a program that was not given"
 run 1 "$bin/hal-replay" --bisect --symbols="$bin/decode" --substitute=silu=wrong.metal digests.pb.zst
 grep -q '^  at session_decode+0x[0-9a-f]*$' stdout || fail "no name of a function"
 cp "$bin/decode" moved

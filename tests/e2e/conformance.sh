@@ -30,7 +30,7 @@ capture_suite()
 # replay_suite NAME LEAST: that many read-backs, at least, are compared
 replay_suite()
 {
-    run 0 "$bin/hal-replay" --trusted "$1.pb.zst" # compiles less than the jail does
+    run 0 "$bin/hal-replay" --trusted "$1.pb.zst" # compiles less than the sandbox does
     [ "$(compared)" -gt "$2" ] || fail "only $(compared) read-backs were compared"
     cat stdout
     for trace in "$1"-*.pb.zst; do

@@ -5,7 +5,7 @@
 
 run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=2 --layers=2 --width=64
 
-# What the program read last is what is in the buffer in the end; through the jail.
+# What the program read last is what is in the buffer in the end; through the sandbox.
 run 0 "$bin/hal-replay" --type=f32 --dump=result@#s5=end.npy --dump=result@#s5=end.bin t.pb.zst
 same "$(wc -c <end.bin)" 256 "a dump's length"
 tail -c 256 end.npy | cmp - end.bin || fail "two forms of one dump"
@@ -54,7 +54,7 @@ run 4 "$bin/hal-replay" --trusted --dump=nothing@#s5=x t.pb.zst
 says stderr "no buffer 'nothing' is alive at #s5"
 [ ! -e x ] || fail "a dump of nothing"
 
-# A replay's own capture replays, in the jail as well. What the first trace has is not in it: it
+# A replay's own capture replays, in the sandbox as well. What the first trace has is not in it: it
 # needs that one, says so, and tools hand the references on.
 run 0 "$bin/hal-replay" --record=again.pb.zst t.pb.zst
 run 4 "$bin/hal-replay" again.pb.zst
@@ -84,7 +84,7 @@ run 0 "$bin/hal-trace" merge -o both.pb.zst t.pb.zst again.pb.zst
 run 0 "$bin/hal-view" --dump-frame --size=120x40 both.pb.zst
 same "$(grep -cE '^ +progress \([0-9]+\) ' stdout)" 2 "semaphores with a name of their own"
 
-# Who watches sees how far it is, through the jail; a file does not.
+# Who watches sees how far it is, through the sandbox; a file does not.
 if command -v python3 >/dev/null; then
     python3 "$root/tests/e2e/terminal.py" "$bin/hal-replay" --repeat=50 t.pb.zst >watched || fail "nobody may watch"
     grep -q "run 1 of 50" watched || fail "no progress on a terminal"

@@ -82,7 +82,7 @@ run 0 "$bin/hal-capture" -o on.pb.zst -- \
     sh -c '"$1" 1 forever 0 3>told & head -c 8 told >round' sh "$busy" 4<&-
 says stderr 'the trace is incomplete: being recorded by process'
 ! grep -q 'hal-trace recover' stderr || fail "a recovery is proposed of a capture that goes on"
-"$bin/hal-replay" on.pb.zst >stdout 2>stderr || : # in its jail it does not see that
+"$bin/hal-replay" on.pb.zst >stdout 2>stderr || : # in its sandbox it does not see that
 cat stdout stderr | grep -q "being recorded by\|has the rest, unless it is still being recorded" ||
     fail "hal-replay takes a capture that goes on for one that ended"
 exec 4<&-

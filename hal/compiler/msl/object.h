@@ -6,7 +6,8 @@
  * The source of a kernel is a stranger's. C++ has many ways to run code at load time (constructors,
  * initialisers of variables, resolvers of indirect functions) and to name what it does not declare
  * (labels, weak references), so that the source is no place to look for them: the object is. This
- * is no wall: code that runs can do without a name. The walls are in replay/sandbox/walls.h. */
+ * is no protection: code that runs can do without a name. What holds it is replay/sandbox/policy.h.
+ */
 #ifndef HAL_MSL_OBJECT_H
 #define HAL_MSL_OBJECT_H
 

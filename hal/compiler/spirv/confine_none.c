@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No walls here. */
+/* No sandbox on this system. */
 #include "hal/compiler/spirv/confine.h"
 
 bool spirv_confine(void)

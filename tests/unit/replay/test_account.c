@@ -4,7 +4,7 @@
 #include "hal/base/os.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
-#include "tests/support/jailed.h"
+#include "tests/support/sandboxed.h"
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static _Noreturn void stay(void)
 }
 
 /* Half of them leave the group, and half of those are orphans at once. */
-static int make_processes(void *user, struct replay_inside *inside)
+static int make_processes(void *user, struct replay_sandboxed *inside)
 {
     enum { MANY = 1000 };
     (void)user;
@@ -60,7 +60,7 @@ static void *stay_as_thread(void *unused)
 }
 
 /* More than the limit together, in processes that each have fewer. */
-static int make_threads(void *user, struct replay_inside *inside)
+static int make_threads(void *user, struct replay_sandboxed *inside)
 {
     enum { PROCESSES = 3, THREADS = 900 };
     pthread_attr_t small;
@@ -78,7 +78,7 @@ static int make_threads(void *user, struct replay_inside *inside)
 }
 
 /* More than the limit together, and neither alone. No folder has the second. */
-static int print_much(void *user, struct replay_inside *inside)
+static int print_much(void *user, struct replay_sandboxed *inside)
 {
     char path[PATH_MAX];
     (void)user;
@@ -91,7 +91,7 @@ static int print_much(void *user, struct replay_inside *inside)
     stay();
 }
 
-static int fill_disk(void *user, struct replay_inside *inside)
+static int fill_disk(void *user, struct replay_sandboxed *inside)
 {
     char path[PATH_MAX];
     (void)user;
@@ -106,7 +106,7 @@ static int fill_disk(void *user, struct replay_inside *inside)
     stay();
 }
 
-static int fill_memory(void *user, struct replay_inside *inside)
+static int fill_memory(void *user, struct replay_sandboxed *inside)
 {
     const size_t bytes = (size_t)3 << GIB_BITS;
     (void)user;
@@ -121,7 +121,7 @@ static int fill_memory(void *user, struct replay_inside *inside)
 }
 
 /* Of memory that is only read, nothing but the tables of its pages is there. */
-static int fill_page_tables(void *user, struct replay_inside *inside)
+static int fill_page_tables(void *user, struct replay_sandboxed *inside)
 {
     enum { PROCESSES = 20, PER_TABLE = 2 << MIB_BITS };
     const size_t bytes = (size_t)60 << GIB_BITS;
@@ -141,7 +141,7 @@ static int fill_page_tables(void *user, struct replay_inside *inside)
 }
 
 /* Not mapped: no process has it among its pages. */
-static int fill_nameless_files(void *user, struct replay_inside *inside)
+static int fill_nameless_files(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
@@ -153,32 +153,32 @@ static int fill_nameless_files(void *user, struct replay_inside *inside)
     stay();
 }
 
-static int be_silent(void *user, struct replay_inside *inside)
+static int be_silent(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
     stay();
 }
 
-static struct replay_jail_desc describe(struct fixture *fixture,
-                                        int (*inside)(void *, struct replay_inside *))
+static struct replay_sandbox_desc describe(struct fixture *fixture,
+                                           int (*inside)(void *, struct replay_sandboxed *))
 {
     const int64_t minute_ns = INT64_C(60000000000);
-    return (struct replay_jail_desc){.trace = fixture->trace,
-                                     .memory_bytes = (uint64_t)256 << MIB_BITS,
-                                     .time_ns = minute_ns,
-                                     .deadline_ns = hal_deadline_ns(minute_ns),
-                                     .inside = inside,
-                                     .user = fixture};
+    return (struct replay_sandbox_desc){.trace = fixture->trace,
+                                        .memory_bytes = (uint64_t)256 << MIB_BITS,
+                                        .time_ns = minute_ns,
+                                        .deadline_ns = hal_deadline_ns(minute_ns),
+                                        .inside = inside,
+                                        .user = fixture};
 }
 
 /* The message has this in it, and nothing is left: no process, no folder. */
-static void expect_end(const struct replay_jail_desc *desc, enum hal_status expected,
+static void expect_end(const struct replay_sandbox_desc *desc, enum hal_status expected,
                        const char *message)
 {
     int exit_status;
     const char *const folder = getenv("TMPDIR");
-    const enum hal_status status = test_run_jail(desc, &exit_status);
+    const enum hal_status status = test_run_sandbox(desc, &exit_status);
     if (status != expected || !strstr(hal_message(), message))
         fail_msg("status %d, '%s'", (int)status, hal_message());
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -189,13 +189,13 @@ static void expect_end(const struct replay_jail_desc *desc, enum hal_status expe
 
 TEST_ON(processes_are_counted, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, make_processes);
+    const struct replay_sandbox_desc desc = describe(fixture, make_processes);
     expect_end(&desc, HAL_FAILED, "processes, the limit is ");
 }
 
 TEST_ON(threads_are_counted, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, make_threads);
+    const struct replay_sandbox_desc desc = describe(fixture, make_threads);
     if (SANITIZED)
         return; /* a thread's own memory is too much for so many */
     expect_end(&desc, HAL_FAILED, "threads, the limit is 2560");
@@ -203,12 +203,12 @@ TEST_ON(threads_are_counted, struct fixture *fixture)
 
 TEST_ON(files_are_counted, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(fixture, fill_disk);
+    struct replay_sandbox_desc desc = describe(fixture, fill_disk);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
 /* Beside the scratch folder, and under no name. */
-static int find_printed(void *user, struct replay_inside *inside)
+static int find_printed(void *user, struct replay_sandboxed *inside)
 {
     char path[PATH_MAX], printed[PATH_MAX] = "";
     (void)user;
@@ -222,19 +222,19 @@ static int find_printed(void *user, struct replay_inside *inside)
 
 TEST_ON(what_is_printed_lies_where_the_environment_says, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, find_printed);
+    const struct replay_sandbox_desc desc = describe(fixture, find_printed);
     int exit_status;
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_OK);
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_OK);
     assert_int_equal(exit_status, 0);
 }
 
 TEST_ON(what_is_printed_is_counted, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(fixture, print_much);
+    struct replay_sandbox_desc desc = describe(fixture, print_much);
     expect_end(&desc, HAL_FAILED, "MiB, the limit is 1024 MiB");
 }
 
-static int fill_one_file(void *user, struct replay_inside *inside)
+static int fill_one_file(void *user, struct replay_sandboxed *inside)
 {
     char path[PATH_MAX];
     (void)user;
@@ -246,32 +246,32 @@ static int fill_one_file(void *user, struct replay_inside *inside)
 
 TEST_ON(no_file_is_larger_than_all_may_be, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, fill_one_file);
+    const struct replay_sandbox_desc desc = describe(fixture, fill_one_file);
     expect_end(&desc, HAL_FAILED, "ended by signal 25");
 }
 
 TEST_ON(memory_is_counted, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, fill_memory);
+    const struct replay_sandbox_desc desc = describe(fixture, fill_memory);
     if (SANITIZED)
         return; /* there is no limit then */
     expect_end(&desc, HAL_FAILED, "(--memory-limit)");
-    const struct replay_jail_desc tables = describe(fixture, fill_page_tables);
+    const struct replay_sandbox_desc tables = describe(fixture, fill_page_tables);
     expect_end(&tables, HAL_FAILED, "(--memory-limit)");
-    const struct replay_jail_desc nameless = describe(fixture, fill_nameless_files);
+    const struct replay_sandbox_desc nameless = describe(fixture, fill_nameless_files);
     expect_end(&nameless, HAL_FAILED, "(--memory-limit)");
 }
 
 /* As after "server & exec hal-replay" of a shell. */
 TEST_ON(children_of_before_are_left_alone, struct fixture *fixture)
 {
-    const struct replay_jail_desc desc = describe(fixture, make_processes);
+    const struct replay_sandbox_desc desc = describe(fixture, make_processes);
     const pid_t server = fork();
     int exit_status;
     if (server == 0)
         stay();
     assert_true(server > 0);
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_FAILED);
     assert_int_equal(waitpid(server, NULL, WNOHANG), 0);
     assert_int_equal(kill(server, SIGKILL), 0);
     assert_int_equal(waitpid(server, &exit_status, 0), server);
@@ -279,16 +279,16 @@ TEST_ON(children_of_before_are_left_alone, struct fixture *fixture)
 
 TEST_ON(silence_has_a_limit, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(fixture, be_silent);
-    struct replay_jail *jail;
+    struct replay_sandbox_desc desc = describe(fixture, be_silent);
+    struct replay_sandbox *sandbox;
     int exit_status;
     desc.patience_ns = 1000000;
-    assert_int_equal(replay_jail_open(&desc, &jail), HAL_OK);
-    assert_int_equal(replay_jail_start(jail), HAL_OK);
-    replay_jail_limit_silence(jail, true);
-    assert_int_equal(replay_jail_wait(jail, &exit_status), HAL_TIMEOUT);
+    assert_int_equal(replay_sandbox_open(&desc, &sandbox), HAL_OK);
+    assert_int_equal(replay_sandbox_start(sandbox), HAL_OK);
+    replay_sandbox_limit_silence(sandbox, true);
+    assert_int_equal(replay_sandbox_wait(sandbox, &exit_status), HAL_TIMEOUT);
     assert_non_null(strstr(hal_message(), "nothing has moved for 0.001 s (--timeout)"));
-    replay_jail_close(jail);
+    replay_sandbox_close(sandbox);
 }
 
 static int set_up(void **state)

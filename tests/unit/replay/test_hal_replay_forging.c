@@ -60,7 +60,7 @@ TEST_ON(verdicts_are_not_forged, struct fixture *fixture)
         char *const kept =
             fixture_change_cache(test_folder_file(&fixture->folder, "forged-cache", cache));
         assert_exit(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
-        fixture_plant(fixture, "forged-cache/jail/*", FORGING);
+        fixture_plant(fixture, "forged-cache/sandbox/*", FORGING);
         const size_t count = what == FORGING_NOTHING ? 1 : sizeof options / sizeof *options;
         for (size_t i = 0; i < count; i++) {
             const int status = replay(fixture, "--device=cpu", options[i]);

@@ -42,7 +42,8 @@ TEST_ON(impossible_devices_are_named, struct fixture *fixture)
     fixture_expect(fixture, fixture->err, "memory limit of 100 bytes");
 }
 
-/* With a system's Vulkan or without: there is no driver, and only behind walls it may be for them.
+/* With a system's Vulkan or without: there is no driver, and only in the sandbox may that be its
+ * doing.
  */
 TEST_ON(a_gpu_that_walls_hide_is_told, struct fixture *fixture)
 {

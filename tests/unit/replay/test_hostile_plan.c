@@ -197,7 +197,7 @@ static void build_indirect(struct trace_builder *b)
 }
 
 /* The kernel itself stays as it is: another one is compiled for each lie about it, and where what
- * it says does harm, hal-replay has its jail. */
+ * it says does harm, hal-replay has its sandbox. */
 static void lie_about_counts(void *user, struct trace_event *event, struct trace_segment *segment)
 {
     const bool allowed = segment || event->kind == TRACE_BUFFER_CREATE ||

@@ -55,7 +55,7 @@ struct fixture {
 
 /* ---- The child ----------------------------------------------------------------------------- */
 
-static void tell(struct replay_inside *inside, size_t op, uint8_t value, size_t bytes)
+static void tell(struct replay_sandboxed *inside, size_t op, uint8_t value, size_t bytes)
 {
     uint8_t data[2 * BYTES];
     memset(data, value, sizeof data);
@@ -63,7 +63,7 @@ static void tell(struct replay_inside *inside, size_t op, uint8_t value, size_t 
         _exit(1);
 }
 
-static void tell_head(struct replay_inside *inside, uint32_t kind, uint64_t bytes)
+static void tell_head(struct replay_sandboxed *inside, uint32_t kind, uint64_t bytes)
 {
     const struct replay_tell head = {.kind = kind, .bytes = bytes};
     if (replay_channel_send(inside->channel, &head, sizeof head, NULL, 0) != HAL_OK)
@@ -71,7 +71,7 @@ static void tell_head(struct replay_inside *inside, uint32_t kind, uint64_t byte
 }
 
 /* The second read-back's bytes are in doubt, and as a rule wrong. */
-static void tell_doubt(const struct fixture *f, struct replay_inside *inside)
+static void tell_doubt(const struct fixture *f, struct replay_sandboxed *inside)
 {
     static const struct {
         struct replay_touch list[2];
@@ -107,7 +107,7 @@ static _Noreturn void be_silent(void)
 }
 
 /* Until the parent has enough. */
-static _Noreturn void be_alive(struct replay_inside *inside, uint64_t step)
+static _Noreturn void be_alive(struct replay_sandboxed *inside, uint64_t step)
 {
     for (uint64_t i = 0;; i += step) {
         const struct replay_tell sign = {.kind = REPLAY_TELL_ALIVE, .subject = i, .bytes = i};
@@ -117,7 +117,7 @@ static _Noreturn void be_alive(struct replay_inside *inside, uint64_t step)
     }
 }
 
-static void tell_reads(const struct fixture *f, struct replay_inside *inside)
+static void tell_reads(const struct fixture *f, struct replay_sandboxed *inside)
 {
     const size_t first = f->reads[0], second = f->reads[1];
     switch (f->lie) {
@@ -163,7 +163,7 @@ static void tell_reads(const struct fixture *f, struct replay_inside *inside)
         tell(inside, second, VALUE, BYTES);
 }
 
-static int be_a_liar(void *user, struct replay_inside *inside)
+static int be_a_liar(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *f = user;
     static struct replay_request request;
@@ -221,26 +221,26 @@ static void fill_stack(void)
 static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report *out_report)
 {
     const int64_t time_ns = lie == TAKEN_BACK ? INT64_C(300000000) : INT64_C(60000000000);
-    const struct replay_jail_desc desc = {.trace = f->path,
-                                          .time_ns = time_ns,
-                                          .deadline_ns = hal_deadline_ns(time_ns),
-                                          .patience_ns = lie == TAKEN_BACK ? 0 : 1000000,
-                                          .inside = lie == NONE ? replay_serve : be_a_liar,
-                                          .user = f};
-    struct replay_jail *jail = NULL;
+    const struct replay_sandbox_desc desc = {.trace = f->path,
+                                             .time_ns = time_ns,
+                                             .deadline_ns = hal_deadline_ns(time_ns),
+                                             .patience_ns = lie == TAKEN_BACK ? 0 : 1000000,
+                                             .inside = lie == NONE ? replay_serve : be_a_liar,
+                                             .user = f};
+    struct replay_sandbox *sandbox = NULL;
     struct replay_player *player = NULL;
     f->lie = lie;
     *out_report = (struct replay_report){0};
-    assert_int_equal(replay_jail_open(&desc, &jail), HAL_OK);
-    if (replay_jail_start(jail) != HAL_OK)
+    assert_int_equal(replay_sandbox_open(&desc, &sandbox), HAL_OK);
+    if (replay_sandbox_start(sandbox) != HAL_OK)
         fail_msg("%s", hal_message());
-    replay_jail_limit_silence(jail, lie != NONE);
-    struct replay_remote remote = {.jail = jail, .info = {.driver = "cpu"}};
+    replay_sandbox_limit_silence(sandbox, lie != NONE);
+    struct replay_remote remote = {.sandbox = sandbox, .info = {.driver = "cpu"}};
     const struct replay_options options = {.remote = &remote, .fill = f->fill};
     if (lie == NONE)
         assert_int_equal(replay_remote_open(&remote, "cpu"), HAL_OK);
     assert_int_equal(replay_player_create(f->plan, NULL, &options, &player), HAL_OK);
-    struct replay_channel *const channel = replay_jail_channel(jail);
+    struct replay_channel *const channel = replay_sandbox_channel(sandbox);
     look_after = channel->wait;
     if (lie == TAKEN_BACK)
         channel->wait = take_back;
@@ -249,7 +249,7 @@ static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report
     char message[HAL_MESSAGE_BYTES];
     snprintf(message, sizeof message, "%s", status == HAL_OK ? "" : hal_message());
     replay_player_destroy(player);
-    replay_jail_close(jail);
+    replay_sandbox_close(sandbox);
     return status == HAL_OK ? status : hal_fail(status, "%s", message);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walls around hal-spirv-cc: what they let through, what they do not, and that it is inside
+/* The sandbox of hal-spirv-cc: what they let through, what they do not, and that it is inside
  * them before it reads a module. */
 #include "hal/base/os.h"
 #include "hal/compiler/spirv/confine.h"

@@ -401,7 +401,7 @@ TEST_ON(native_kernels_cannot_leave, struct fixture *fixture)
     char *const kept =
         fixture_change_cache(test_folder_file(&fixture->folder, "crossed-cache", cache));
     assert_exit(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
-    fixture_plant(fixture, "crossed-cache/jail/*", CROSSING);
+    fixture_plant(fixture, "crossed-cache/sandbox/*", CROSSING);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (replay(fixture, "--device=cpu", "--type=i32", options[i]) != 0)
             fail_msg("%s: %s%s", options[i], fixture->out, fixture->err);
@@ -568,7 +568,7 @@ TEST_ON(without_walls_is_no_replay, struct fixture *fixture)
     assert_exit(replay(fixture, "--device=cpu", "--trusted"), 0);
     assert_exit(replay(fixture, "--device=cpu", "--quiet"), 4);
     fixture_expect_one_line(fixture);
-    fixture_expect(fixture, fixture->err, "no wall around files");
+    fixture_expect(fixture, fixture->err, "files cannot be protected");
     fixture_expect(fixture, fixture->err, "--trusted");
     assert_exit(replay(fixture, "--device=cpu", "--json"), 4);
     fixture_expect(fixture, fixture->out, "\"exit_code\":4,\"result\":\"error\"");
@@ -590,7 +590,7 @@ TEST_ON(the_shared_cache_is_only_read, struct fixture *fixture)
         1);
     /* What was compiled is kept for this file alone. */
     static const char *const folders =
-        "set -- cache/jail/*/msl/*.so; echo $# kernels; test \"$#\" = 1 && test -f \"$1\"";
+        "set -- cache/sandbox/*/msl/*.so; echo $# kernels; test \"$#\" = 1 && test -f \"$1\"";
     assert_exit(
         fixture_run(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
     assert_exit(replay(fixture, "--device=cpu"), 5);

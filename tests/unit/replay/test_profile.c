@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/sandbox/walls_profile.c: what macOS is told. That it obeys, only a Mac can show
+/* replay/sandbox/profile.c: what macOS is told. That it obeys, only a Mac can show
  * (docs/metal.md).
  */
-#include "replay/sandbox/walls_profile.h"
+#include "replay/sandbox/profile.h"
 #include "tests/support/test.h"
 
 static const char *const given[] = {"/given", NULL};
-static const struct replay_walls usual = {.trace = "/strange/t.pb.zst",
-                                          .given = given,
-                                          .given_count = 2,
-                                          .scratch = "/scratch",
-                                          .kept = NULL,
-                                          .programs = "/bin/hal-msl-cc\0"};
+static const struct replay_policy usual = {.trace = "/strange/t.pb.zst",
+                                           .given = given,
+                                           .given_count = 2,
+                                           .scratch = "/scratch",
+                                           .kept = NULL,
+                                           .programs = "/bin/hal-msl-cc\0"};
 static const struct replay_own_places own = {{"/own/lib", NULL}, "/cache"};
 
 static size_t count(const char *text, const char *part)
@@ -24,7 +24,7 @@ static size_t count(const char *text, const char *part)
 
 TEST(all_is_denied_but_what_is_named)
 {
-    char *text = replay_walls_profile(&usual, &own);
+    char *text = replay_sandbox_profile(&usual, &own);
     assert_non_null(text);
     static const char begin[] = "(version 1)\n(deny default)\n";
     assert_memory_equal(text, begin, sizeof begin - 1);
@@ -45,10 +45,10 @@ TEST(all_is_denied_but_what_is_named)
 
 TEST(without_programs_nothing_starts)
 {
-    struct replay_walls walls = usual;
-    walls.programs = "";
-    walls.kept = "/kept";
-    char *text = replay_walls_profile(&walls, &own);
+    struct replay_policy policy = usual;
+    policy.programs = "";
+    policy.kept = "/kept";
+    char *text = replay_sandbox_profile(&policy, &own);
     assert_non_null(text);
     assert_null(strstr(text, "process-exec"));
     assert_null(strstr(text, "process-fork"));
@@ -59,15 +59,15 @@ TEST(without_programs_nothing_starts)
 /* A name cannot end its own text and go on as a rule. */
 TEST(names_are_no_rules)
 {
-    struct replay_walls walls = usual;
-    walls.trace = "/a\\\")) (allow network*) (\"";
-    char *text = replay_walls_profile(&walls, &own);
+    struct replay_policy policy = usual;
+    policy.trace = "/a\\\")) (allow network*) (\"";
+    char *text = replay_sandbox_profile(&policy, &own);
     assert_non_null(text);
     assert_non_null(
         strstr(text, "(allow file-read* (literal \"/a\\\\\\\")) (allow network*) (\\\"\"))\n"));
     free(text);
-    walls.trace = "/a\n(allow network*)";
-    text = replay_walls_profile(&walls, &own);
+    policy.trace = "/a\n(allow network*)";
+    text = replay_sandbox_profile(&policy, &own);
     assert_non_null(text);
     assert_null(strstr(text, "network"));
     free(text);

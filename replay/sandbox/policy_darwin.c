@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sandbox of macOS. What it cannot do is said: it knows no limit of memory, and a process that
- * is sealed can still become the kernel compiler, inside of the same walls. docs/metal.md says what
- * of this a Mac has proved. */
+ * is locked can still become the kernel compiler, in the same sandbox. docs/metal.md says what of
+ * this a Mac has proved. */
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "hal/base/places.h"
-#include "replay/sandbox/walls_profile.h"
+#include "replay/sandbox/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,21 +69,21 @@ static char *real_programs(const char *programs)
 
 static enum hal_status no_memory(void)
 {
-    return hal_fail(HAL_NO_MEMORY, "no memory for the walls");
+    return hal_fail(HAL_NO_MEMORY, "no memory for the sandbox's profile");
 }
 
 /* ---- Walls --------------------------------------------------------------------------------- */
 
-static enum hal_status enter(const struct replay_walls *walls)
+static enum hal_status enter(const struct replay_policy *policy)
 {
     const struct replay_own_places own = find_own();
     char *error = NULL;
-    char *profile = replay_walls_profile(walls, &own);
+    char *profile = replay_sandbox_profile(policy, &own);
     if (!profile)
         return no_memory();
     const bool good = sandbox_init(profile, 0, &error) == 0;
     if (!good)
-        hal_fail(HAL_FAILED, "no walls: sandbox_init: %s", error ? error : "no reason given");
+        hal_fail(HAL_FAILED, "no sandbox: sandbox_init: %s", error ? error : "no reason given");
     if (error)
         sandbox_free_error(error);
     free(profile);
@@ -91,22 +91,22 @@ static enum hal_status enter(const struct replay_walls *walls)
 }
 
 /* With paths as the sandbox sees them. */
-static enum hal_status enter_really(const struct replay_walls *walls)
+static enum hal_status enter_really(const struct replay_policy *policy)
 {
-    struct replay_walls seen = *walls;
-    char *const programs = real_programs(walls->programs);
-    const char **given = hal_alloc(walls->given_count, sizeof *given);
+    struct replay_policy seen = *policy;
+    char *const programs = real_programs(policy->programs);
+    const char **given = hal_alloc(policy->given_count, sizeof *given);
     if (!programs || !given) {
         free(programs);
         free((void *)given);
         return no_memory();
     }
-    for (size_t i = 0; i < walls->given_count; i++)
-        given[i] = real(walls->given[i]);
-    seen.trace = real(walls->trace);
+    for (size_t i = 0; i < policy->given_count; i++)
+        given[i] = real(policy->given[i]);
+    seen.trace = real(policy->trace);
     seen.given = given;
-    seen.scratch = real(walls->scratch);
-    seen.kept = real(walls->kept);
+    seen.scratch = real(policy->scratch);
+    seen.kept = real(policy->kept);
     seen.programs = programs;
     const enum hal_status status = enter(&seen);
     free(programs);
@@ -123,8 +123,8 @@ static void limit(int resource, rlim_t value)
     setrlimit(resource, &(struct rlimit){most, most});
 }
 
-enum hal_status replay_walls_enter(const struct replay_walls *walls,
-                                   char out_missing[REPLAY_MISSING_BYTES])
+enum hal_status replay_policy_enter(const struct replay_policy *policy,
+                                    char out_missing[REPLAY_MISSING_BYTES])
 {
     snprintf(out_missing, REPLAY_MISSING_BYTES, "memory (macOS has no limit for it)");
     limit(RLIMIT_CORE, 0);
@@ -133,17 +133,17 @@ enum hal_status replay_walls_enter(const struct replay_walls *walls,
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         return hal_fail(HAL_FAILED, "no empty standard input: %s", strerror(errno));
     close(nothing);
-    return enter_really(walls);
+    return enter_really(policy);
 }
 
 /* There is no account of memory. */
-enum hal_status replay_walls_compile(void)
+enum hal_status replay_policy_compile(void)
 {
     return HAL_OK;
 }
 
 /* A sandbox cannot be made tighter: limits of the process do what is left. */
-enum hal_status replay_walls_seal(bool has_results, _Atomic uint32_t *out_refused)
+enum hal_status replay_policy_lock(bool has_results, _Atomic uint32_t *out_refused)
 {
     (void)out_refused; /* the sandbox tells of nothing */
     limit(RLIMIT_NPROC, 0);
@@ -154,7 +154,7 @@ enum hal_status replay_walls_seal(bool has_results, _Atomic uint32_t *out_refuse
     return HAL_OK;
 }
 
-const char *replay_walls_call(uint32_t number, char out_name[REPLAY_CALL_BYTES])
+const char *replay_system_call_name(uint32_t number, char out_name[REPLAY_CALL_BYTES])
 {
     snprintf(out_name, REPLAY_CALL_BYTES, "number %u", number);
     return out_name;

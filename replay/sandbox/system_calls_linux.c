@@ -4,8 +4,8 @@
  * are Landlock's business, but for what it does not govern: modes, owners, times, attributes.
  *
  * Calls go by name and have their numbers from libseccomp, for any processor. */
-#include "replay/sandbox/walls.h"
-#include "replay/sandbox/walls_calls.h"
+#include "replay/sandbox/policy.h"
+#include "replay/sandbox/system_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -248,7 +248,7 @@ static enum hal_status load(scmp_filter_ctx filter, int error)
     seccomp_release(filter);
     return filter && !error
                ? HAL_OK
-               : hal_fail(HAL_FAILED, "no wall around system calls: %s", strerror(-error));
+               : hal_fail(HAL_FAILED, "system calls cannot be restricted: %s", strerror(-error));
 }
 
 /* Landlock of Linux before 6.2 lets who may read a file empty it as it opens it. */
@@ -264,7 +264,7 @@ static int allow_open(scmp_filter_ctx filter, const char *name, unsigned flags)
     return error;
 }
 
-enum hal_status replay_walls_limit_calls(void)
+enum hal_status replay_limit_system_calls(void)
 {
     static const uint64_t more_names[] = {PR_GET_DUMPABLE, PR_SET_NO_NEW_PRIVS,
                                           PR_GET_NO_NEW_PRIVS};
@@ -294,7 +294,7 @@ enum hal_status replay_walls_limit_calls(void)
     return load(filter, error);
 }
 
-enum hal_status replay_walls_compile(void)
+enum hal_status replay_policy_compile(void)
 {
     static const struct scmp_arg_cmp shared[] = {
         SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_TYPE, MAP_ANONYMOUS | MAP_SHARED)};
@@ -340,7 +340,7 @@ static void watch_refused(_Atomic uint32_t *out_refused)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-const char *replay_walls_call(uint32_t number, char out_name[REPLAY_CALL_BYTES])
+const char *replay_system_call_name(uint32_t number, char out_name[REPLAY_CALL_BYTES])
 {
     char *const name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
     if (name)
@@ -383,7 +383,7 @@ static int allow_parts(scmp_filter_ctx filter)
     return error ? error : allow_questions(filter);
 }
 
-enum hal_status replay_walls_seal(bool has_results, _Atomic uint32_t *out_refused)
+enum hal_status replay_policy_lock(bool has_results, _Atomic uint32_t *out_refused)
 {
     (void)has_results; /* which are open */
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every wall of the jail, by trying to cross it from inside. What an attempt returns to the outside
- * is 0 when it was stopped as it should be, and the line of the check that failed otherwise. The
- * same attempts succeed without a jail, which shows that they are attempts. */
+/* Every protection of the sandbox, by trying to get past it from inside. What an attempt returns to
+ * the outside is 0 when it was stopped as it should be, and the line of the check that failed
+ * otherwise. The same attempts succeed without a sandbox, which shows that they are attempts. */
 #include "hal/base/os.h"
-#include "replay/sandbox/walls.h"
+#include "replay/sandbox/policy.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
-#include "tests/support/jailed.h"
 #include "tests/support/redirect.h"
+#include "tests/support/sandboxed.h"
 #include "tests/support/test.h"
 
 #include <arpa/inet.h>
@@ -71,7 +71,7 @@ static bool can_run(const char *program, const char *argument)
            WEXITSTATUS(state) != 126;
 }
 
-static int try_files(void *user, struct replay_inside *inside)
+static int try_files(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     char path[PATH_MAX];
@@ -96,7 +96,7 @@ static int try_files(void *user, struct replay_inside *inside)
     return 0;
 }
 
-static int try_network(void *user, struct replay_inside *inside)
+static int try_network(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
@@ -108,7 +108,7 @@ static int try_network(void *user, struct replay_inside *inside)
     return 0;
 }
 
-static int try_programs(void *user, struct replay_inside *inside)
+static int try_programs(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
@@ -117,7 +117,7 @@ static int try_programs(void *user, struct replay_inside *inside)
     return 0;
 }
 
-static int try_others(void *user, struct replay_inside *inside)
+static int try_others(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     struct rlimit limit;
@@ -138,7 +138,7 @@ static int try_others(void *user, struct replay_inside *inside)
 }
 
 /* Calls of which a part is allowed: not this part. */
-static int try_rest_of_calls(void *user, struct replay_inside *inside)
+static int try_rest_of_calls(void *user, struct replay_sandboxed *inside)
 {
     char letter = 'x';
     (void)user;
@@ -171,7 +171,7 @@ enum { SANITIZED = 0 };
 enum { GIB_BITS = 30 };
 
 /* Of 1 GiB for buffers: 2 GiB and 8 to spare of data, 4 and 64 of addresses. */
-static int try_memory(void *user, struct replay_inside *inside)
+static int try_memory(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
@@ -188,7 +188,7 @@ static void *in_thread(void *argument)
     return argument;
 }
 
-static int try_sealed(void *user, struct replay_inside *inside)
+static int try_sealed(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     char path[PATH_MAX], other[PATH_MAX], program[PATH_MAX], call[REPLAY_CALL_BYTES];
@@ -203,12 +203,12 @@ static int try_sealed(void *user, struct replay_inside *inside)
             pause();
     }
     EXPECT(child > 0 && kill(child, 0) == 0);
-    EXPECT(replay_walls_seal(false, inside->refused_call) == HAL_OK);
+    EXPECT(replay_policy_lock(false, inside->refused_call) == HAL_OK);
     EXPECT(!*inside->refused_call);
     EXPECT(rename(path, other) < 0 && errno == ENOSYS);
     EXPECT(*inside->refused_call == SYS_rename + 1); /* the first one is told */
-    EXPECT(strcmp(replay_walls_call(SYS_rename, call), "rename") == 0);
-    EXPECT(strcmp(replay_walls_call(UINT32_MAX - 1, call), "number 4294967294") == 0);
+    EXPECT(strcmp(replay_system_call_name(SYS_rename, call), "rename") == 0);
+    EXPECT(strcmp(replay_system_call_name(UINT32_MAX - 1, call), "number 4294967294") == 0);
     EXPECT(unlink(path) < 0 && errno == ENOSYS);
     EXPECT(chmod(path, 0) < 0 && errno == ENOSYS);
     EXPECT(fchmodat(AT_FDCWD, path, 0, 0) < 0 && errno == ENOSYS);
@@ -238,16 +238,16 @@ static int try_sealed(void *user, struct replay_inside *inside)
 
 /* Results: a good one, one that points elsewhere, one of holes, and none. They are open when the
  * sandbox is locked; from then on no file can be made. */
-static int make_results(void *user, struct replay_inside *inside)
+static int make_results(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     (void)inside;
-    FILE *file = fopen(replay_jail_output(test_jail, 0), "w");
-    EXPECT(file && can_open(replay_jail_output(test_jail, 1),
+    FILE *file = fopen(replay_sandbox_output(test_sandbox, 0), "w");
+    EXPECT(file && can_open(replay_sandbox_output(test_sandbox, 1),
                             O_WRONLY | O_CREAT)); /* and nothing is written there */
-    EXPECT(replay_walls_seal(true, NULL) == HAL_OK);
+    EXPECT(replay_policy_lock(true, NULL) == HAL_OK);
     EXPECT(fputs("result", file) >= 0 && fclose(file) == 0);
-    EXPECT(!can_open(replay_jail_output(test_jail, 0), O_WRONLY));
+    EXPECT(!can_open(replay_sandbox_output(test_sandbox, 0), O_WRONLY));
     EXPECT(!can_open(fixture->results[0], O_WRONLY | O_CREAT));
     EXPECT(!can_open(fixture->other, O_WRONLY | O_CREAT)); /* another trace's compiled kernels */
     EXPECT(fork() < 0);
@@ -255,7 +255,7 @@ static int make_results(void *user, struct replay_inside *inside)
 }
 
 /* As native code could: it has the descriptors. */
-static int command_terminals(void *user, struct replay_inside *inside)
+static int command_terminals(void *user, struct replay_sandboxed *inside)
 {
     static const char commands[] = "caf\xC3\xA9 \x1b]52;c;Zm9v\x07\xC2\x9B\x9B\b\x7f\r\tend\n";
     (void)user;
@@ -264,51 +264,51 @@ static int command_terminals(void *user, struct replay_inside *inside)
     return 0;
 }
 
-static int make_link(void *user, struct replay_inside *inside)
+static int make_link(void *user, struct replay_sandboxed *inside)
 {
     (void)inside;
     const struct fixture *fixture = user;
-    EXPECT(symlink(fixture->secret, replay_jail_output(test_jail, 0)) !=
+    EXPECT(symlink(fixture->secret, replay_sandbox_output(test_sandbox, 0)) !=
            0); /* there is no such call */
-    EXPECT(mkdir(replay_jail_output(test_jail, 0), 0700) == 0);
+    EXPECT(mkdir(replay_sandbox_output(test_sandbox, 0), 0700) == 0);
     return 0;
 }
 
-static int make_holes(void *user, struct replay_inside *inside)
+static int make_holes(void *user, struct replay_sandboxed *inside)
 {
     (void)inside;
     (void)user;
-    const int file = open(replay_jail_output(test_jail, 0), O_WRONLY | O_CREAT, 0600);
+    const int file = open(replay_sandbox_output(test_sandbox, 0), O_WRONLY | O_CREAT, 0600);
     EXPECT(file >= 0 && ftruncate(file, (off_t)1 << 29) == 0);
     return 0;
 }
 
-static struct replay_jail_desc describe(struct fixture *fixture,
-                                        int (*inside)(void *, struct replay_inside *))
+static struct replay_sandbox_desc describe(struct fixture *fixture,
+                                           int (*inside)(void *, struct replay_sandboxed *))
 {
     const int64_t minute_ns = INT64_C(60000000000);
-    return (struct replay_jail_desc){.trace = fixture->trace,
-                                     .time_ns = minute_ns,
-                                     .deadline_ns = hal_deadline_ns(minute_ns),
-                                     .inside = inside,
-                                     .user = fixture};
+    return (struct replay_sandbox_desc){.trace = fixture->trace,
+                                        .time_ns = minute_ns,
+                                        .deadline_ns = hal_deadline_ns(minute_ns),
+                                        .inside = inside,
+                                        .user = fixture};
 }
 
-static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_inside *))
+static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_sandboxed *))
 {
     const char *const given = fixture->given;
-    struct replay_jail_desc desc = describe(fixture, inside);
+    struct replay_sandbox_desc desc = describe(fixture, inside);
     desc.given = &given;
     desc.given_count = 1;
     int exit_status = -1;
-    if (test_run_jail(&desc, &exit_status) != HAL_OK)
+    if (test_run_sandbox(&desc, &exit_status) != HAL_OK)
         fail_msg("%s", hal_message());
     assert_int_equal(exit_status, 0);
 }
 
 TEST_ON(files_are_out_of_reach, struct fixture *fixture)
 {
-    assert_true(can_open(fixture->secret, O_RDWR)); /* without a jail */
+    assert_true(can_open(fixture->secret, O_RDWR)); /* without a sandbox */
     assert_true(can_open("/etc/passwd", O_RDONLY));
     run_inside(fixture, try_files);
     assert_true(can_open(fixture->secret, O_RDONLY));
@@ -341,17 +341,17 @@ TEST_ON(others_and_limits_are_safe, struct fixture *fixture)
 
 TEST_ON(calls_are_allowed_in_part, struct fixture *fixture)
 {
-    assert_int_equal(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0), 0); /* without a jail */
+    assert_int_equal(prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0), 0); /* without a sandbox */
     run_inside(fixture, try_rest_of_calls);
 }
 
 TEST_ON(memory_has_a_limit, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(fixture, try_memory);
+    struct replay_sandbox_desc desc = describe(fixture, try_memory);
     desc.memory_bytes = (uint64_t)1 << GIB_BITS;
     int exit_status = -1;
-    assert_true(can_map((size_t)80 << GIB_BITS, PROT_NONE)); /* without a jail */
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_OK);
+    assert_true(can_map((size_t)80 << GIB_BITS, PROT_NONE)); /* without a sandbox */
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_OK);
     assert_int_equal(exit_status, 0);
 }
 
@@ -361,15 +361,15 @@ TEST_ON(sealed_is_tighter, struct fixture *fixture)
 }
 
 static enum hal_status bring_results(struct fixture *fixture,
-                                     int (*inside)(void *, struct replay_inside *))
+                                     int (*inside)(void *, struct replay_sandboxed *))
 {
-    struct replay_jail_desc desc = describe(fixture, inside);
+    struct replay_sandbox_desc desc = describe(fixture, inside);
     desc.outputs[0] = fixture->results[0];
     desc.outputs[1] = fixture->results[1];
     desc.output_count = 2;
     desc.child_outputs = 3;
     int exit_status = -1;
-    const enum hal_status status = test_run_jail(&desc, &exit_status);
+    const enum hal_status status = test_run_sandbox(&desc, &exit_status);
     assert_int_equal(exit_status, 0);
     return status;
 }
@@ -409,9 +409,9 @@ TEST_ON(terminals_are_not_commanded, struct fixture *fixture)
         redirect(test_folder_file(&fixture->folder, "out", paths[0]), writing, STDOUT_FILENO);
     const int err =
         redirect(test_folder_file(&fixture->folder, "err", paths[1]), writing, STDERR_FILENO);
-    const struct replay_jail_desc desc = describe(fixture, command_terminals);
+    const struct replay_sandbox_desc desc = describe(fixture, command_terminals);
     int exit_status = -1;
-    const enum hal_status status = test_run_jail(&desc, &exit_status);
+    const enum hal_status status = test_run_sandbox(&desc, &exit_status);
     put_back(out, STDOUT_FILENO);
     put_back(err, STDERR_FILENO);
     assert_int_equal(status, HAL_OK);
@@ -421,7 +421,7 @@ TEST_ON(terminals_are_not_commanded, struct fixture *fixture)
                           "caf\xC3\xA9 ?]52;c;Zm9v???????\tend\n");
 }
 
-static int loop_for_ever(void *user, struct replay_inside *inside)
+static int loop_for_ever(void *user, struct replay_sandboxed *inside)
 {
     (void)inside;
     for (;;)
@@ -431,18 +431,18 @@ static int loop_for_ever(void *user, struct replay_inside *inside)
 
 #if defined(__x86_64__)
 /* What has another number for a 32-bit program: 15 was chmod there, and is sigreturn here. */
-static int call_as_another_machine(void *user, struct replay_inside *inside)
+static int call_as_another_machine(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     int result = 15;
     (void)inside;
-    EXPECT(replay_walls_seal(false, NULL) == HAL_OK);
+    EXPECT(replay_policy_lock(false, NULL) == HAL_OK);
     __asm__ volatile("int $0x80" : "+a"(result) : "b"(fixture->given), "c"(0777) : "memory");
     return 1;
 }
 #endif
 
-static int crash(void *user, struct replay_inside *inside)
+static int crash(void *user, struct replay_sandboxed *inside)
 {
     (void)inside;
     signal(SIGSEGV, SIG_DFL); /* no sanitizer's report */
@@ -453,19 +453,19 @@ static int crash(void *user, struct replay_inside *inside)
 /* Nothing of a run may be left: no process, no folder. */
 TEST_ON(ends_are_told_and_clean, struct fixture *fixture)
 {
-    struct replay_jail_desc desc = describe(fixture, loop_for_ever);
+    struct replay_sandbox_desc desc = describe(fixture, loop_for_ever);
     int exit_status = -1;
     desc.time_ns = INT64_C(50000000);
     desc.deadline_ns = hal_deadline_ns(desc.time_ns);
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_TIMEOUT);
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_TIMEOUT);
     assert_non_null(strstr(hal_message(), "longer than its limit of 0.05 s (--time-limit)"));
 #if defined(__x86_64__)
     desc = describe(fixture, call_as_another_machine);
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_FAILED);
     assert_non_null(strstr(hal_message(), "ended by signal"));
 #endif
     desc = describe(fixture, crash);
-    assert_int_equal(test_run_jail(&desc, &exit_status), HAL_FAILED);
+    assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_FAILED);
     assert_non_null(strstr(hal_message(), "ended by signal 11"));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
@@ -483,7 +483,7 @@ static int set_up(void **state)
     put(test_folder_file(&fixture.cache, "entry", fixture.cached));
     test_folder_file(&fixture.folder, "result", fixture.results[0]);
     test_folder_file(&fixture.folder, "none", fixture.results[1]);
-    test_folder_file(&fixture.cache, "jail", fixture.other);
+    test_folder_file(&fixture.cache, "sandbox", fixture.other);
     if (mkdir(fixture.other, 0700) != 0)
         return -1;
     strcat(fixture.other, "/other");

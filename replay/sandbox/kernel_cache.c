@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder per trace for the kernels that were compiled inside the jail, so that the next replay of
- * that trace need not compile them again (docs/decisions/jailed-kernels.md). */
-#include "replay/sandbox/jail_kept.h"
+/* A folder per trace for the kernels that were compiled inside the sandbox, so that the next replay
+ * of that trace need not compile them again (docs/decisions/sandboxed-kernels.md). */
+#include "replay/sandbox/kernel_cache.h"
 #include "format/trace.h"
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
@@ -88,14 +88,14 @@ static int use_folder(const char *path)
     return -1;
 }
 
-bool replay_kept_open(const char *trace, struct replay_kept *out_kept)
+bool replay_kernel_cache_open(const char *trace, struct replay_kernel_cache *out_kept)
 {
     char cache[PATH_MAX], name[NAME_DIGITS + 1];
     char *const path = out_kept->path;
     const size_t bytes = sizeof out_kept->path;
     if (!hal_cache_directory(cache, sizeof cache) || !name_folder(trace, name) ||
-        !make_folder(cache) || (size_t)snprintf(path, bytes, "%s/jail", cache) >= bytes ||
-        !make_folder(path) || (size_t)snprintf(path, bytes, "%s/jail/%s", cache, name) >= bytes)
+        !make_folder(cache) || (size_t)snprintf(path, bytes, "%s/sandbox", cache) >= bytes ||
+        !make_folder(path) || (size_t)snprintf(path, bytes, "%s/sandbox/%s", cache, name) >= bytes)
         return false;
     out_kept->use = use_folder(path);
     if (out_kept->use < 0)
@@ -160,7 +160,7 @@ static void remove_unused(const char *path)
     close(folder);
 }
 
-void replay_kept_close(struct replay_kept *kept)
+void replay_kernel_cache_close(struct replay_kernel_cache *kept)
 {
     char parent[PATH_MAX], oldest[PATH_MAX];
     seen_bytes = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/sandbox/jail_kept.c: what is compiled inside the jail is kept, by trace, and not for ever.
+/* replay/sandbox/kernel_cache.c: what is compiled inside the sandbox is kept, by trace, and not for
+ * ever.
  */
-#include "replay/sandbox/jail_kept.h"
+#include "replay/sandbox/kernel_cache.h"
 #include "tests/support/folder.h"
-#include "tests/support/jailed.h"
+#include "tests/support/sandboxed.h"
 #include "tests/support/test.h"
 
 #include <dirent.h>
@@ -24,7 +25,7 @@ static void put(const char *path)
 }
 
 /* Each trace has its own folder, and 32 of them stay. */
-static int note_folder(void *user, struct replay_inside *inside)
+static int note_folder(void *user, struct replay_sandboxed *inside)
 {
     char path[PATH_MAX];
     (void)user;
@@ -36,12 +37,12 @@ static int note_folder(void *user, struct replay_inside *inside)
     return file >= 0 ? 0 : 1;
 }
 
-static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_inside *))
+static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_sandboxed *))
 {
-    const struct replay_jail_desc desc = {
+    const struct replay_sandbox_desc desc = {
         .trace = fixture->trace, .deadline_ns = HAL_FOREVER, .inside = inside};
     int exit_status = -1;
-    if (test_run_jail(&desc, &exit_status) != HAL_OK)
+    if (test_run_sandbox(&desc, &exit_status) != HAL_OK)
         fail_msg("%s", hal_message());
     assert_int_equal(exit_status, 0);
 }
@@ -50,7 +51,7 @@ static size_t count_folders(const struct fixture *fixture)
 {
     char path[PATH_MAX];
     size_t count = 0;
-    DIR *folder = opendir(test_folder_file(&fixture->cache, "jail", path));
+    DIR *folder = opendir(test_folder_file(&fixture->cache, "sandbox", path));
     assert_non_null(folder);
     for (const struct dirent *entry; (entry = readdir(folder));)
         count += entry->d_name[0] != '.';
@@ -78,10 +79,10 @@ TEST_ON(compiled_kernels_are_kept_by_trace, struct fixture *fixture)
 /* However long one replay takes, and however many others come and go. */
 TEST_ON(a_folder_in_use_stays, struct fixture *fixture)
 {
-    struct replay_kept used, again;
+    struct replay_kernel_cache used, again;
     char trace[PATH_MAX], compiled[PATH_MAX + 16];
     memcpy(trace, fixture->trace, sizeof trace);
-    assert_true(replay_kept_open(fixture->trace, &used));
+    assert_true(replay_kernel_cache_open(fixture->trace, &used));
     snprintf(compiled, sizeof compiled, "%s/compiled", used.path);
     put(compiled);
     const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
@@ -94,18 +95,18 @@ TEST_ON(a_folder_in_use_stays, struct fixture *fixture)
         assert_int_equal(access(compiled, F_OK), 0);
     }
     assert_int_equal(count_folders(fixture), 32);
-    assert_true(replay_kept_open(trace, &again)); /* another replay of the same trace */
+    assert_true(replay_kernel_cache_open(trace, &again)); /* another replay of the same trace */
     assert_string_equal(again.path, used.path);
-    replay_kept_close(&used);
+    replay_kernel_cache_close(&used);
     assert_int_equal(access(compiled, F_OK), 0);
     /* What grew strange goes with the last user. */
     char strange[PATH_MAX + 16];
     snprintf(strange, sizeof strange, "%s/link", again.path);
     assert_int_equal(symlink("/etc/passwd", strange), 0);
-    assert_true(replay_kept_open(trace, &used));
-    replay_kept_close(&used);
+    assert_true(replay_kernel_cache_open(trace, &used));
+    replay_kernel_cache_close(&used);
     assert_int_equal(access(compiled, F_OK), 0);
-    replay_kept_close(&again);
+    replay_kernel_cache_close(&again);
     assert_int_equal(access(compiled, F_OK), -1);
     memcpy(fixture->trace, trace, sizeof trace);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/sandbox/jail.h"
+#include "replay/sandbox/sandbox.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -7,7 +7,7 @@
 #include "hal/base/text.h"
 #include "hal/hal.h"
 #include "replay/sandbox/account.h"
-#include "replay/sandbox/jail_kept.h"
+#include "replay/sandbox/kernel_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,12 +34,12 @@ enum {
     MOST_DESCRIPTORS = 1 << 16
 };
 
-struct replay_jail {
-    struct replay_jail_desc desc;
+struct replay_sandbox {
+    struct replay_sandbox_desc desc;
     char scratch[PATH_MAX]; /* the child's */
     char results[PATH_MAX]; /* ours: what we write before it is known to be wanted */
     char paths[REPLAY_MOST_OUTPUTS][PATH_MAX];
-    struct replay_kept kept; /* what is compiled, from one replay to the next */
+    struct replay_kernel_cache kept; /* what is compiled, from one replay to the next */
     bool keeps;
     char *programs;
     _Atomic uint32_t *refused_call;
@@ -77,14 +77,14 @@ static void close_range_of(int first, int last)
 }
 
 /* Whatever this process has inherited is none of the child's business. */
-static void close_others(const struct replay_jail *jail)
+static void close_others(const struct replay_sandbox *sandbox)
 {
     int keep[64];
     size_t count = 0;
-    keep[count++] = jail->channel.from;
-    keep[count++] = jail->channel.to;
-    for (size_t i = 0; i < jail->desc.file_count && count < sizeof keep / sizeof *keep; i++)
-        keep[count++] = jail->desc.files[i];
+    keep[count++] = sandbox->channel.from;
+    keep[count++] = sandbox->channel.to;
+    for (size_t i = 0; i < sandbox->desc.file_count && count < sizeof keep / sizeof *keep; i++)
+        keep[count++] = sandbox->desc.files[i];
     qsort(keep, count, sizeof *keep, compare_numbers);
     int first = STDERR_FILENO + 1;
     for (size_t i = 0; i < count; i++) {
@@ -95,12 +95,12 @@ static void close_others(const struct replay_jail *jail)
 }
 
 /* No file may be larger than all together; memory that is shared is a file, too. */
-static void limit_files(const struct replay_jail *jail)
+static void limit_files(const struct replay_sandbox *sandbox)
 {
     struct rlimit old;
     const uint64_t memory_bytes =
-        jail->desc.memory_bytes ? jail->desc.memory_bytes : hal_memory_total_bytes();
-    const uint64_t disk_bytes = jail->account.most_disk_bytes;
+        sandbox->desc.memory_bytes ? sandbox->desc.memory_bytes : hal_memory_total_bytes();
+    const uint64_t disk_bytes = sandbox->account.most_disk_bytes;
     const rlim_t most = (rlim_t)(memory_bytes > disk_bytes ? memory_bytes : disk_bytes);
     if (getrlimit(RLIMIT_FSIZE, &old) == 0 && most < old.rlim_max)
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, most});
@@ -116,36 +116,38 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void be_inside(struct replay_jail *jail)
+static _Noreturn void be_inside(struct replay_sandbox *sandbox)
 {
-    const struct replay_jail_desc *desc = &jail->desc;
-    const struct replay_walls walls = {.trace = desc->trace,
-                                       .given = desc->given,
-                                       .given_count = desc->given_count,
-                                       .scratch = jail->scratch,
-                                       .kept = jail->keeps ? jail->kept.path : NULL,
-                                       .programs = jail->programs,
-                                       .memory_bytes = desc->memory_bytes};
+    const struct replay_sandbox_desc *desc = &sandbox->desc;
+    const struct replay_policy policy = {.trace = desc->trace,
+                                         .given = desc->given,
+                                         .given_count = desc->given_count,
+                                         .scratch = sandbox->scratch,
+                                         .kept = sandbox->keeps ? sandbox->kept.path : NULL,
+                                         .programs = sandbox->programs,
+                                         .memory_bytes = desc->memory_bytes};
     static struct greeting greeting;
-    struct replay_inside inside = {.channel = &jail->channel, .refused_call = jail->refused_call};
+    struct replay_sandboxed inside = {.channel = &sandbox->channel,
+                                      .refused_call = sandbox->refused_call};
     int exit_status = EXIT_FAILURE;
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     setpgid(0, 0);
-    if (dup2(fileno(jail->said), STDOUT_FILENO) < 0 || dup2(fileno(jail->said), STDERR_FILENO) < 0)
+    if (dup2(fileno(sandbox->said), STDOUT_FILENO) < 0 ||
+        dup2(fileno(sandbox->said), STDERR_FILENO) < 0)
         _exit(EXIT_FAILURE);
-    close_others(jail);
+    close_others(sandbox);
     reset_signals();
-    limit_files(jail);
-    setenv("HAL_CACHE_SCRATCH", jail->keeps ? jail->kept.path : jail->scratch, 1);
-    setenv("TMPDIR", jail->scratch, 1);
-    const enum hal_status status = replay_walls_enter(&walls, inside.missing);
+    limit_files(sandbox);
+    setenv("HAL_CACHE_SCRATCH", sandbox->keeps ? sandbox->kept.path : sandbox->scratch, 1);
+    setenv("TMPDIR", sandbox->scratch, 1);
+    const enum hal_status status = replay_policy_enter(&policy, inside.missing);
     greeting.status = (uint32_t)status;
     snprintf(greeting.missing, sizeof greeting.missing, "%s", inside.missing);
     snprintf(greeting.message, sizeof greeting.message, "%s", status ? hal_message() : "");
-    if (replay_channel_send(&jail->channel, &greeting, sizeof greeting, NULL, 0) == HAL_OK &&
-        replay_channel_flush(&jail->channel) == HAL_OK && status == HAL_OK)
+    if (replay_channel_send(&sandbox->channel, &greeting, sizeof greeting, NULL, 0) == HAL_OK &&
+        replay_channel_flush(&sandbox->channel) == HAL_OK && status == HAL_OK)
         exit_status = desc->inside(desc->user, &inside);
     fflush(NULL);
     _exit(exit_status); /* what would run at exit belongs to the parent */
@@ -161,29 +163,29 @@ static void close_one(int *descriptor)
 }
 
 /* Returns how it ended: as of waitpid. */
-static int end_child(struct replay_jail *jail, bool by_force)
+static int end_child(struct replay_sandbox *sandbox, bool by_force)
 {
     int state = 0;
-    if (!jail->child)
+    if (!sandbox->child)
         return 0;
     if (by_force) {
-        kill(-jail->child, SIGKILL);
-        kill(jail->child, SIGKILL);
+        kill(-sandbox->child, SIGKILL);
+        kill(sandbox->child, SIGKILL);
     }
-    while (waitpid(jail->child, &state, 0) < 0 && errno == EINTR)
+    while (waitpid(sandbox->child, &state, 0) < 0 && errno == EINTR)
         ;
-    kill(-jail->child, SIGKILL);
+    kill(-sandbox->child, SIGKILL);
     replay_account_kill();
-    jail->child = 0;
-    close_one(&jail->channel.from);
-    close_one(&jail->channel.to);
-    replay_channel_finish(&jail->channel);
+    sandbox->child = 0;
+    close_one(&sandbox->channel.from);
+    close_one(&sandbox->channel.to);
+    replay_channel_finish(&sandbox->channel);
     return state;
 }
 
-void replay_jail_stop(struct replay_jail *jail)
+void replay_sandbox_stop(struct replay_sandbox *sandbox)
 {
-    (void)end_child(jail, true);
+    (void)end_child(sandbox, true);
 }
 
 static enum hal_status explain_end(int state)
@@ -196,20 +198,20 @@ static enum hal_status explain_end(int state)
                     WEXITSTATUS(state));
 }
 
-static bool has_ended(const struct replay_jail *jail)
+static bool has_ended(const struct replay_sandbox *sandbox)
 {
     siginfo_t info = {0};
-    return waitid(P_PID, (id_t)jail->child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid == jail->child;
+    return waitid(P_PID, (id_t)sandbox->child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid == sandbox->child;
 }
 
 /* Who closes its end of the channel is about to end, as a rule. */
-static enum hal_status explain_silence(struct replay_jail *jail)
+static enum hal_status explain_silence(struct replay_sandbox *sandbox)
 {
     enum { LOOKS = 50, APART_MS = 10 };
-    for (int i = 0; i < LOOKS && !has_ended(jail); i++)
+    for (int i = 0; i < LOOKS && !has_ended(sandbox); i++)
         poll(NULL, 0, APART_MS);
-    return explain_end(end_child(jail, true));
+    return explain_end(end_child(sandbox, true));
 }
 
 /* ---- Watching ------------------------------------------------------------------------------ */
@@ -221,51 +223,53 @@ static void note_signal(int number)
     ended_by = number;
 }
 
-static enum hal_status check(struct replay_jail *jail)
+static enum hal_status check(struct replay_sandbox *sandbox)
 {
     const int64_t now_ns = hal_clock_ns();
     if (ended_by)
         return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
                         strsignal((int)ended_by));
-    if (now_ns >= jail->desc.deadline_ns)
+    if (now_ns >= sandbox->desc.deadline_ns)
         return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s (--time-limit)",
-                        (double)jail->desc.time_ns / 1e9);
-    if (now_ns >= jail->next_look_ns) {
-        jail->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
-        HAL_TRY(replay_account_check(&jail->account));
+                        (double)sandbox->desc.time_ns / 1e9);
+    if (now_ns >= sandbox->next_look_ns) {
+        sandbox->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
+        HAL_TRY(replay_account_check(&sandbox->account));
     }
-    if (!jail->limits_silence)
-        jail->heard_ns = now_ns;
+    if (!sandbox->limits_silence)
+        sandbox->heard_ns = now_ns;
     const int64_t spare_ns =
         INT64_C(3000000000); /* it finds out by itself, as a rule, and says what */
-    if (jail->desc.patience_ns && now_ns - jail->heard_ns - spare_ns > jail->desc.patience_ns)
+    if (sandbox->desc.patience_ns &&
+        now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.patience_ns)
         return hal_fail(
             HAL_TIMEOUT,
             "nothing has moved for %g s (--timeout), and the sandboxed process does not answer",
-            (double)jail->desc.patience_ns / 1e9);
+            (double)sandbox->desc.patience_ns / 1e9);
     return HAL_OK;
 }
 
 static enum hal_status watch(void *user, int descriptor, short events)
 {
-    struct replay_jail *jail = user;
-    if (!jail->child)
+    struct replay_sandbox *sandbox = user;
+    if (!sandbox->child)
         return hal_fail(HAL_FAILED, "the sandboxed process has ended");
     for (;;) {
         struct pollfd end = {.fd = descriptor, .events = events};
-        const int64_t left_ms = (jail->desc.deadline_ns - hal_clock_ns()) / 1000000 + 1;
+        const int64_t left_ms = (sandbox->desc.deadline_ns - hal_clock_ns()) / 1000000 + 1;
         const int ready =
             poll(&end, 1, left_ms < LOOK_MS ? (left_ms > 0 ? (int)left_ms : 0) : LOOK_MS);
         if (ready > 0) {
             if (events & POLLOUT)
-                replay_jail_heard(jail);
+                replay_sandbox_heard(sandbox);
             if (!(end.revents & events) || (events & POLLOUT && end.revents & POLLERR))
-                return explain_silence(jail);
+                return explain_silence(sandbox);
         }
         const enum hal_status status =
-            ready > 0 && hal_clock_ns() < jail->next_look_ns && !ended_by ? HAL_OK : check(jail);
+            ready > 0 && hal_clock_ns() < sandbox->next_look_ns && !ended_by ? HAL_OK
+                                                                             : check(sandbox);
         if (status != HAL_OK) {
-            (void)end_child(jail, true);
+            (void)end_child(sandbox, true);
             return status;
         }
         if (ready > 0)
@@ -320,12 +324,12 @@ static enum hal_status copy_file(int from, const char *target)
 }
 
 /* Before anything takes long. */
-static enum hal_status check_outputs(const struct replay_jail *jail)
+static enum hal_status check_outputs(const struct replay_sandbox *sandbox)
 {
-    for (size_t i = 0; i < jail->desc.output_count; i++) {
+    for (size_t i = 0; i < sandbox->desc.output_count; i++) {
         char path[PATH_MAX];
         int file;
-        HAL_TRY(open_beside(jail->desc.outputs[i], path, &file));
+        HAL_TRY(open_beside(sandbox->desc.outputs[i], path, &file));
         close(file);
         remove(path);
     }
@@ -342,10 +346,10 @@ static bool is_honest(const struct stat *facts)
 }
 
 /* The inside may have put anything there. */
-static enum hal_status bring_out(const struct replay_jail *jail, size_t index)
+static enum hal_status bring_out(const struct replay_sandbox *sandbox, size_t index)
 {
     struct stat facts;
-    const int from = open(jail->paths[index], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int from = open(sandbox->paths[index], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (from < 0)
         return HAL_OK; /* it made none */
     enum hal_status status = HAL_OK;
@@ -353,32 +357,32 @@ static enum hal_status bring_out(const struct replay_jail *jail, size_t index)
     if (known && S_ISREG(facts.st_mode) && facts.st_size == 0)
         ; /* opened, and never written: it made none */
     else if (known && is_honest(&facts))
-        status = copy_file(from, jail->desc.outputs[index]);
+        status = copy_file(from, sandbox->desc.outputs[index]);
     else
         status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
-                          jail->desc.outputs[index]);
+                          sandbox->desc.outputs[index]);
     close(from);
     return status;
 }
 
-enum hal_status replay_jail_keep_outputs(struct replay_jail *jail)
+enum hal_status replay_sandbox_keep_outputs(struct replay_sandbox *sandbox)
 {
-    for (size_t i = 0; i < jail->desc.output_count; i++)
-        HAL_TRY(bring_out(jail, i));
+    for (size_t i = 0; i < sandbox->desc.output_count; i++)
+        HAL_TRY(bring_out(sandbox, i));
     return HAL_OK;
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
 /* Nobody else finds it. */
-static enum hal_status open_said(struct replay_jail *jail)
+static enum hal_status open_said(struct replay_sandbox *sandbox)
 {
     char path[PATH_MAX];
     int file;
     HAL_TRY(hal_temporary_file("hal-replay", path, sizeof path, &file));
     unlink(path);
-    jail->said = fdopen(file, "w+");
-    if (jail->said)
+    sandbox->said = fdopen(file, "w+");
+    if (sandbox->said)
         return HAL_OK;
     close(file);
     return hal_fail(HAL_NO_MEMORY, "no memory for what a replay prints");
@@ -403,47 +407,48 @@ static void catch_signals(void)
 }
 
 /* Without a compiler nothing may be started; a trace without kernels needs none. */
-static enum hal_status prepare(struct replay_jail *jail)
+static enum hal_status prepare(struct replay_sandbox *sandbox)
 {
-    const struct replay_jail_desc *desc = &jail->desc;
+    const struct replay_sandbox_desc *desc = &sandbox->desc;
     catch_signals();
     replay_account_leave_children();
-    jail->is_prepared = true;
-    jail->programs = hal_alloc(1, PROGRAMS_BYTES);
-    void *const shared = mmap(NULL, sizeof *jail->refused_call, PROT_READ | PROT_WRITE,
+    sandbox->is_prepared = true;
+    sandbox->programs = hal_alloc(1, PROGRAMS_BYTES);
+    void *const shared = mmap(NULL, sizeof *sandbox->refused_call, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    jail->refused_call = shared == MAP_FAILED ? NULL : shared;
-    if (!jail->programs || !jail->refused_call)
+    sandbox->refused_call = shared == MAP_FAILED ? NULL : shared;
+    if (!sandbox->programs || !sandbox->refused_call)
         return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
-    if (hal_kernel_programs(jail->programs, PROGRAMS_BYTES) != HAL_OK)
-        jail->programs[0] = '\0';
-    HAL_TRY(hal_temporary_folder("hal-replay", jail->scratch, PATH_MAX));
+    if (hal_kernel_programs(sandbox->programs, PROGRAMS_BYTES) != HAL_OK)
+        sandbox->programs[0] = '\0';
+    HAL_TRY(hal_temporary_folder("hal-replay", sandbox->scratch, PATH_MAX));
     if (desc->output_count)
-        HAL_TRY(hal_temporary_folder("hal-replay", jail->results, PATH_MAX));
+        HAL_TRY(hal_temporary_folder("hal-replay", sandbox->results, PATH_MAX));
     for (size_t i = 0; i < desc->output_count; i++)
-        snprintf(jail->paths[i], PATH_MAX, "%.4000s/output-%zu",
-                 desc->child_outputs & 1u << i ? jail->scratch : jail->results, i);
-    HAL_TRY(open_said(jail));
-    jail->keeps = replay_kept_open(desc->trace, &jail->kept);
+        snprintf(sandbox->paths[i], PATH_MAX, "%.4000s/output-%zu",
+                 desc->child_outputs & 1u << i ? sandbox->scratch : sandbox->results, i);
+    HAL_TRY(open_said(sandbox));
+    sandbox->keeps = replay_kernel_cache_open(desc->trace, &sandbox->kept);
 #if defined(__linux__)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
     return HAL_OK;
 }
 
-enum hal_status replay_jail_open(const struct replay_jail_desc *desc, struct replay_jail **out_jail)
+enum hal_status replay_sandbox_open(const struct replay_sandbox_desc *desc,
+                                    struct replay_sandbox **out_sandbox)
 {
-    struct replay_jail *jail = hal_alloc(1, sizeof *jail);
-    if (!jail)
+    struct replay_sandbox *sandbox = hal_alloc(1, sizeof *sandbox);
+    if (!sandbox)
         return hal_fail(HAL_NO_MEMORY, "no memory for a sandbox");
-    jail->desc = *desc;
-    jail->channel.from = jail->channel.to = -1;
-    const enum hal_status status = check_outputs(jail);
+    sandbox->desc = *desc;
+    sandbox->channel.from = sandbox->channel.to = -1;
+    const enum hal_status status = check_outputs(sandbox);
     if (status != HAL_OK) {
-        replay_jail_close(jail);
+        replay_sandbox_close(sandbox);
         return status;
     }
-    *out_jail = jail;
+    *out_sandbox = sandbox;
     return HAL_OK;
 }
 
@@ -457,7 +462,7 @@ static void widen(int pipe_end)
 #endif
 }
 
-static enum hal_status fork_child(struct replay_jail *jail)
+static enum hal_status fork_child(struct replay_sandbox *sandbox)
 {
     int asks[2] = {-1, -1}, answers[2] = {-1, -1};
     const bool good = hal_pipe(asks) && hal_pipe(answers);
@@ -466,109 +471,110 @@ static enum hal_status fork_child(struct replay_jail *jail)
     fflush(NULL);
     const pid_t child = good ? fork() : -1;
     const int error = errno;
-    jail->channel = (struct replay_channel){.from = asks[0], .to = answers[1]};
+    sandbox->channel = (struct replay_channel){.from = asks[0], .to = answers[1]};
     if (child == 0)
-        be_inside(jail);
-    jail->channel =
-        (struct replay_channel){.from = answers[0], .to = asks[1], .wait = watch, .user = jail};
+        be_inside(sandbox);
+    sandbox->channel =
+        (struct replay_channel){.from = answers[0], .to = asks[1], .wait = watch, .user = sandbox};
     close_one(&asks[0]);
     close_one(&answers[1]);
     if (child < 0) {
-        close_one(&jail->channel.from);
-        close_one(&jail->channel.to);
+        close_one(&sandbox->channel.from);
+        close_one(&sandbox->channel.to);
         return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(error));
     }
     /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
      * into the other, as /proc opens a pipe's ends again. */
-    fcntl(jail->channel.to, F_SETFL, O_NONBLOCK);
-    fcntl(jail->channel.from, F_SETFL, O_NONBLOCK);
-    jail->child = child;
+    fcntl(sandbox->channel.to, F_SETFL, O_NONBLOCK);
+    fcntl(sandbox->channel.from, F_SETFL, O_NONBLOCK);
+    sandbox->child = child;
     return HAL_OK;
 }
 
-enum hal_status replay_jail_start(struct replay_jail *jail)
+enum hal_status replay_sandbox_start(struct replay_sandbox *sandbox)
 {
     static struct greeting greeting;
-    if (!jail->is_prepared)
-        HAL_TRY(prepare(jail));
-    replay_account_init(&jail->account, jail->desc.memory_bytes, replay_account_own_bytes());
-    jail->account.most_disk_bytes += jail->desc.output_bytes;
-    jail->account.folders[0] = jail->scratch;
-    jail->account.folders[1] = jail->keeps ? jail->kept.path : NULL;
-    jail->account.printed = fileno(jail->said);
-    jail->limits_silence = false;
-    HAL_TRY(fork_child(jail));
-    HAL_TRY(replay_channel_receive(&jail->channel, &greeting, sizeof greeting));
+    if (!sandbox->is_prepared)
+        HAL_TRY(prepare(sandbox));
+    replay_account_init(&sandbox->account, sandbox->desc.memory_bytes, replay_account_own_bytes());
+    sandbox->account.most_disk_bytes += sandbox->desc.output_bytes;
+    sandbox->account.folders[0] = sandbox->scratch;
+    sandbox->account.folders[1] = sandbox->keeps ? sandbox->kept.path : NULL;
+    sandbox->account.printed = fileno(sandbox->said);
+    sandbox->limits_silence = false;
+    HAL_TRY(fork_child(sandbox));
+    HAL_TRY(replay_channel_receive(&sandbox->channel, &greeting, sizeof greeting));
     greeting.message[sizeof greeting.message - 1] = '\0';
-    snprintf(jail->missing, sizeof jail->missing, "%.*s", (int)sizeof greeting.missing - 1,
+    snprintf(sandbox->missing, sizeof sandbox->missing, "%.*s", (int)sizeof greeting.missing - 1,
              greeting.missing);
     if (greeting.status == HAL_OK)
         return HAL_OK;
-    replay_jail_stop(jail);
+    replay_sandbox_stop(sandbox);
     return hal_fail(HAL_UNSUPPORTED, "%s", greeting.message);
 }
 
-void replay_jail_share(struct replay_jail *jail, size_t file_count, uint64_t output_bytes)
+void replay_sandbox_share(struct replay_sandbox *sandbox, size_t file_count, uint64_t output_bytes)
 {
-    jail->desc.file_count = file_count;
-    jail->desc.output_bytes = output_bytes;
+    sandbox->desc.file_count = file_count;
+    sandbox->desc.output_bytes = output_bytes;
 }
 
-struct replay_channel *replay_jail_channel(struct replay_jail *jail)
+struct replay_channel *replay_sandbox_channel(struct replay_sandbox *sandbox)
 {
-    return &jail->channel;
+    return &sandbox->channel;
 }
 
-const char *replay_jail_missing(const struct replay_jail *jail)
+const char *replay_sandbox_missing(const struct replay_sandbox *sandbox)
 {
-    return jail->missing;
+    return sandbox->missing;
 }
 
-const char *replay_jail_output(const struct replay_jail *jail, size_t index)
+const char *replay_sandbox_output(const struct replay_sandbox *sandbox, size_t index)
 {
-    return jail->paths[index];
+    return sandbox->paths[index];
 }
 
-const char *replay_jail_refused(const struct replay_jail *jail, char out_name[REPLAY_CALL_BYTES])
+const char *replay_sandbox_refused_call(const struct replay_sandbox *sandbox,
+                                        char out_name[REPLAY_CALL_BYTES])
 {
-    const uint32_t call = jail->refused_call ? atomic_load(jail->refused_call) : 0;
-    return call ? replay_walls_call(call - 1, out_name) : NULL;
+    const uint32_t call = sandbox->refused_call ? atomic_load(sandbox->refused_call) : 0;
+    return call ? replay_system_call_name(call - 1, out_name) : NULL;
 }
 
-bool replay_jail_is_alive(const struct replay_jail *jail)
+bool replay_sandbox_is_alive(const struct replay_sandbox *sandbox)
 {
-    return jail->child != 0;
+    return sandbox->child != 0;
 }
 
-void replay_jail_heard(struct replay_jail *jail)
+void replay_sandbox_heard(struct replay_sandbox *sandbox)
 {
-    jail->heard_ns = hal_clock_ns();
+    sandbox->heard_ns = hal_clock_ns();
 }
 
-void replay_jail_limit_silence(struct replay_jail *jail, bool limit)
+void replay_sandbox_limit_silence(struct replay_sandbox *sandbox, bool limit)
 {
-    jail->limits_silence = limit;
-    replay_jail_heard(jail);
+    sandbox->limits_silence = limit;
+    replay_sandbox_heard(sandbox);
 }
 
-int replay_jail_interrupted(const struct replay_jail *jail)
+int replay_sandbox_interrupted(const struct replay_sandbox *sandbox)
 {
-    (void)jail;
+    (void)sandbox;
     return (int)ended_by;
 }
 
-enum hal_status replay_jail_wait(struct replay_jail *jail, int *out_exit)
+enum hal_status replay_sandbox_wait(struct replay_sandbox *sandbox, int *out_exit)
 {
     int state;
-    while (!has_ended(jail)) {
-        const enum hal_status status = check(jail);
+    while (!has_ended(sandbox)) {
+        const enum hal_status status = check(sandbox);
         if (status != HAL_OK) {
-            replay_jail_stop(jail);
+            replay_sandbox_stop(sandbox);
             return status;
         }
         poll(NULL, 0, 1);
     }
-    state = end_child(jail, false);
+    state = end_child(sandbox, false);
     *out_exit = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
     return WIFEXITED(state) ? HAL_OK : explain_end(state);
 }
@@ -590,22 +596,22 @@ static void show_said(FILE *said)
                 text[bytes - 1] == '\n' ? "" : "\n");
 }
 
-void replay_jail_close(struct replay_jail *jail)
+void replay_sandbox_close(struct replay_sandbox *sandbox)
 {
-    if (!jail)
+    if (!sandbox)
         return;
-    replay_jail_stop(jail);
-    show_said(jail->said);
-    if (jail->scratch[0])
-        replay_remove_folder(jail->scratch);
-    if (jail->results[0])
-        replay_remove_folder(jail->results);
-    if (jail->keeps)
-        replay_kept_close(&jail->kept);
-    for (size_t i = 0; i < WATCHED && jail->is_prepared; i++)
+    replay_sandbox_stop(sandbox);
+    show_said(sandbox->said);
+    if (sandbox->scratch[0])
+        replay_remove_folder(sandbox->scratch);
+    if (sandbox->results[0])
+        replay_remove_folder(sandbox->results);
+    if (sandbox->keeps)
+        replay_kernel_cache_close(&sandbox->kept);
+    for (size_t i = 0; i < WATCHED && sandbox->is_prepared; i++)
         sigaction(watched_signals[i], &actions_before[i], NULL);
-    if (jail->refused_call)
-        munmap(jail->refused_call, sizeof *jail->refused_call);
-    free(jail->programs);
-    free(jail);
+    if (sandbox->refused_call)
+        munmap(sandbox->refused_call, sizeof *sandbox->refused_call);
+    free(sandbox->programs);
+    free(sandbox);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/sandbox/walls_profile.h"
+#include "replay/sandbox/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,8 @@ static void allow_folder(FILE *out, const char *folder)
     allow(out, "file-write*", "subpath", folder);
 }
 
-char *replay_walls_profile(const struct replay_walls *walls, const struct replay_own_places *own)
+char *replay_sandbox_profile(const struct replay_policy *policy,
+                             const struct replay_own_places *own)
 {
     char *text = NULL;
     size_t bytes;
@@ -73,15 +74,15 @@ char *replay_walls_profile(const struct replay_walls *walls, const struct replay
     if (!out)
         return NULL;
     fputs(basics, out);
-    allow(out, "file-read*", "literal", walls->trace);
-    for (size_t i = 0; i < walls->given_count; i++) /* a file, or a folder with what is in it */
-        allow(out, "file-read*", "subpath", walls->given[i]);
+    allow(out, "file-read*", "literal", policy->trace);
+    for (size_t i = 0; i < policy->given_count; i++) /* a file, or a folder with what is in it */
+        allow(out, "file-read*", "subpath", policy->given[i]);
     for (size_t i = 0; i < sizeof own->libraries / sizeof *own->libraries; i++)
         allow_code(out, own->libraries[i]);
     allow_code(out, own->cache);
-    allow_folder(out, walls->scratch);
-    allow_folder(out, walls->kept);
-    const char *program = walls->programs;
+    allow_folder(out, policy->scratch);
+    allow_folder(out, policy->kept);
+    const char *program = policy->programs;
     if (program[0])
         fputs("(allow process-fork)\n", out);
     for (; program[0]; program += strlen(program) + 1) {

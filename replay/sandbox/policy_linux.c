@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock for files and signals, limits for memory; walls_calls_linux.c for everything else that a
- * process can ask for. */
+/* Landlock for files and signals, limits for memory; system_calls_linux.c for everything else that
+ * a process can ask for. */
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "hal/base/places.h"
-#include "replay/sandbox/walls.h"
-#include "replay/sandbox/walls_calls.h"
+#include "replay/sandbox/policy.h"
+#include "replay/sandbox/system_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,15 +120,16 @@ static bool allow_programs(int ruleset, const char *programs)
 }
 
 /* Renaming from folder to folder, which the cache does, came with version 2. */
-static enum hal_status wall_files(const struct replay_walls *walls, char *missing)
+static enum hal_status restrict_files(const struct replay_policy *policy, char *missing)
 {
     const long version =
         syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 2) {
-        return hal_fail(HAL_UNSUPPORTED,
-                        "no wall around files: Landlock of Linux 5.19 is needed, %s; --trusted "
-                        "replays without walls, which is not for files of strangers",
-                        version < 0 ? "and not enabled in this kernel" : "this kernel's is older");
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "files cannot be protected: Landlock of Linux 5.19 is needed, %s; --trusted "
+            "replays without the sandbox, only for traces you trust",
+            version < 0 ? "and not enabled in this kernel" : "this kernel's is older");
     }
     if (version < VERSION_SCOPES)
         snprintf(missing, REPLAY_MISSING_BYTES,
@@ -138,16 +139,16 @@ static enum hal_status wall_files(const struct replay_walls *walls, char *missin
     const size_t bytes = version >= VERSION_SCOPES ? sizeof attributes : sizeof attributes.files;
     const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, bytes, 0);
     bool good = ruleset >= 0 && allow_system(ruleset) && allow_own(ruleset) &&
-                allow_programs(ruleset, walls->programs) &&
-                allow(ruleset, walls->trace, RIGHT_READ) && allow(ruleset, walls->scratch, all) &&
-                (!walls->kept || allow(ruleset, walls->kept, all));
-    for (size_t i = 0; i < walls->given_count; i++)
-        good = good && allow(ruleset, walls->given[i], RIGHT_READ);
+                allow_programs(ruleset, policy->programs) &&
+                allow(ruleset, policy->trace, RIGHT_READ) && allow(ruleset, policy->scratch, all) &&
+                (!policy->kept || allow(ruleset, policy->kept, all));
+    for (size_t i = 0; i < policy->given_count; i++)
+        good = good && allow(ruleset, policy->given[i], RIGHT_READ);
     good = good && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
     const int error = errno;
     if (ruleset >= 0)
         close(ruleset);
-    return good ? HAL_OK : hal_fail(HAL_FAILED, "no wall around files: %s", strerror(error));
+    return good ? HAL_OK : hal_fail(HAL_FAILED, "files cannot be protected: %s", strerror(error));
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -180,11 +181,11 @@ static void limit_memory(uint64_t bytes)
     }
 }
 
-enum hal_status replay_walls_enter(const struct replay_walls *walls,
-                                   char out_missing[REPLAY_MISSING_BYTES])
+enum hal_status replay_policy_enter(const struct replay_policy *policy,
+                                    char out_missing[REPLAY_MISSING_BYTES])
 {
     out_missing[0] = '\0';
-    limit_memory(walls->memory_bytes);
+    limit_memory(policy->memory_bytes);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_NOFILE, 1024);
     const int nothing = open("/dev/null", O_RDONLY);
@@ -193,6 +194,6 @@ enum hal_status replay_walls_enter(const struct replay_walls *walls,
     close(nothing);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hal_fail(HAL_FAILED, "privileges can still be gained: %s", strerror(errno));
-    HAL_TRY(wall_files(walls, out_missing));
-    return replay_walls_limit_calls();
+    HAL_TRY(restrict_files(policy, out_missing));
+    return replay_limit_system_calls();
 }

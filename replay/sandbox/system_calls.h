@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of the policy that restricts system calls, on Linux: system_calls_linux.c. Private to
+ * replay/. */
+#ifndef REPLAY_SYSTEM_CALLS_H
+#define REPLAY_SYSTEM_CALLS_H
+
+#include "hal/base/status.h"
+
+/* What loading a trace and compiling need. Before the process has a second thread. */
+enum hal_status replay_limit_system_calls(void) HAL_CHECKED;
+
+#endif
