@@ -27,7 +27,7 @@
 
 #include "format/trace.h"
 #include "hal/hal.h"
-#include "replay/compare/judge.h"
+#include "replay/compare/compare_bytes.h"
 
 /* ---- Plan --------------------------------------------------------------------------------- */
 

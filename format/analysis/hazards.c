@@ -156,10 +156,10 @@ static bool orders(const struct trace_hazards *hazards, size_t index, const stru
 
 static void keep(struct trace_barrier_verdict *barrier, const struct trace_hazard *hazard)
 {
-    const enum trace_verdict verdict =
+    const enum trace_barrier_need need =
         hazard->certain ? TRACE_BARRIER_NEEDED : TRACE_BARRIER_UNKNOWN;
-    if (verdict > barrier->verdict) {
-        barrier->verdict = verdict;
+    if (need > barrier->need) {
+        barrier->need = need;
         barrier->evidence = *hazard;
     }
 }
@@ -228,7 +228,7 @@ static void settle(struct trace_hazards *hazards, const struct need *need)
             continue;
         if (latest == SIZE_MAX)
             latest = i;
-        if (hazards->barriers[i].verdict != TRACE_BARRIER_REDUNDANT) {
+        if (hazards->barriers[i].need != TRACE_BARRIER_REDUNDANT) {
             latest = i;
             break;
         }

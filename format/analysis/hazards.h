@@ -8,7 +8,7 @@
  *     trace_hazards_access(&hazards, &(struct trace_access){.command = 3, ...});
  *     trace_hazards_barrier(&hazards, &(struct trace_ordering){.command = 4, ...});
  *     status = trace_hazards_end(&hazards);
- *     ... hazards.barriers[i].verdict, hazards.races[i] ...
+ *     ... hazards.barriers[i].need, hazards.races[i] ...
  *     trace_hazards_finish(&hazards);
  *
  * Two accesses conflict when they share bytes and one of them writes. Only the nearest conflicts
@@ -76,11 +76,11 @@ struct trace_hazard {
     bool declared; /* both commands are declared to touch these bytes so; certain ones are */
 };
 
-enum trace_verdict { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_BARRIER_NEEDED };
+enum trace_barrier_need { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_BARRIER_NEEDED };
 
 struct trace_barrier_verdict {
     uint32_t command;
-    enum trace_verdict verdict;
+    enum trace_barrier_need need;
     struct trace_hazard evidence; /* what it is kept for; of REDUNDANT: all zero */
 };
 

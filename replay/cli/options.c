@@ -247,9 +247,9 @@ static const struct hal_command_line command_line = {
     .print_version = print_version,
 };
 
-bool replay_options_look(const struct replay_program *program)
+bool replay_options_inspect(const struct replay_program *program)
 {
-    const struct replay_look *look = &program->look;
+    const struct replay_inspect *look = &program->look;
     return look->has_begin || look->has_stop || look->has_loop || look->dump_count > 0;
 }
 
@@ -258,7 +258,7 @@ static bool is_consistent(const struct replay_program *program)
     const char *wrong = NULL;
     const int uses = (program->bisect || program->verify_submissions) + (program->what_if != NULL) +
                      program->verify_unwritten + (program->compare != NULL) +
-                     (program->benchmark || program->isolate) + replay_options_look(program);
+                     (program->benchmark || program->isolate) + replay_options_inspect(program);
     if (program->against && !program->bisect && !program->verify_submissions)
         wrong = "--against needs --bisect or --verify=submissions";
     else if (program->minimal && !program->bisect)

@@ -4,7 +4,7 @@
 #define REPLAY_OPTIONS_H
 
 #include "replay/sandbox/sandbox.h"
-#include "replay/search/look.h"
+#include "replay/search/inspect.h"
 #include "replay/variant/whatif.h"
 
 enum {
@@ -34,11 +34,11 @@ struct replay_program {
     bool compare_substitute;
     char *compare_text;
     double threshold_percent;
-    struct replay_look look;                     /* places alone */
+    struct replay_inspect look;                  /* places alone */
     struct replay_dump dumps[REPLAY_MOST_DUMPS]; /* with the user's paths */
     /* Results that are files; indexes of the others' below. */
     const char *outputs[REPLAY_MOST_OUTPUTS];
-    size_t output_count, minimal_output, record_output, dump_outputs[REPLAY_MOST_DUMPS];
+    size_t output_count, repro_output, record_output, dump_outputs[REPLAY_MOST_DUMPS];
     int64_t time_limit_ns;
     struct replay_load_options load;
     const char *bases[TRACE_MAX_BASES];
@@ -59,6 +59,6 @@ enum hal_status replay_options_parse(char **argv, struct replay_program *out_pro
 void replay_options_finish(struct replay_program *program);
 
 /* Whether there is something to look at inside. */
-bool replay_options_look(const struct replay_program *program);
+bool replay_options_inspect(const struct replay_program *program);
 
 #endif

@@ -173,7 +173,7 @@ bool replay_take_loop(char *text, struct replay_program *program)
 
 bool replay_take_range(char *text, struct replay_program *program)
 {
-    struct replay_look *look = &program->look;
+    struct replay_inspect *look = &program->look;
     struct hal_locator_range range;
     if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
         return replay_complain("range", text, hal_message());
@@ -225,7 +225,7 @@ static bool cut_dump(char *text, struct replay_dump *out_dump, const char **out_
 
 bool replay_take_dump(char *text, struct replay_program *program)
 {
-    struct replay_look *look = &program->look;
+    struct replay_inspect *look = &program->look;
     if (look->dump_count == REPLAY_MOST_DUMPS)
         return replay_complain("dump", text, "one more than 8");
     struct replay_dump *dump = &program->dumps[look->dump_count];
@@ -271,5 +271,5 @@ bool replay_take_minimal(char *text, struct replay_program *program)
 {
     program->minimal = text;
     return (text[0] || replay_complain("minimal", text, "not a file")) &&
-           add_output("minimal", text, program, &program->minimal_output);
+           add_output("minimal", text, program, &program->repro_output);
 }

@@ -216,13 +216,13 @@ static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazar
                 hazards->undecided);
 }
 
-static void print_trial(FILE *file, const struct replay_summary *summary)
+static void print_paired(FILE *file, const struct replay_summary *summary)
 {
-    const struct replay_trial_result *trial = &summary->trial;
+    const struct replay_paired_result *paired = &summary->paired;
     const struct replay_what_if_counts *before = &summary->what_if_info.before;
     const struct replay_what_if_counts *after = &summary->what_if_info.after;
-    const uint64_t runs = trial->pairs + trial->shuffled;
-    const uint64_t different = trial->different_variant + trial->different_shuffled;
+    const uint64_t runs = paired->pairs + paired->shuffled;
+    const uint64_t different = paired->different_variant + paired->different_shuffled;
     fprintf(file, "what if %s", summary->what_if);
     print_counts(file, "submissions", before->submissions, after->submissions);
     print_counts(file, "submitted command buffers", before->command_buffers,
@@ -244,35 +244,36 @@ static void print_trial(FILE *file, const struct replay_summary *summary)
     fprintf(file,
             "\nverified: %" PRIu64 " of %" PRIu64 " runs gave the recorded bytes (%" PRIu64
             " of them at random moments)\n",
-            runs - different, runs, trial->shuffled);
-    if (trial->different_base)
+            runs - different, runs, paired->shuffled);
+    if (paired->different_base)
         fprintf(file,
                 "unchanged, %" PRIu64 " of %" PRIu64 " runs differ too: the trace itself does not "
                 "replay the same\n",
-                trial->different_base, trial->pairs);
+                paired->different_base, paired->pairs);
     fprintf(file,
             "time: %.3f ms as recorded, %.3f ms so: %.2fx (95 %% interval %.2f to %.2f, %" PRIu64
             " pairs)%s\n",
-            ms(trial->base.median_ns), ms(trial->variant.median_ns), trial->gain.median,
-            trial->gain.low, trial->gain.high, trial->pairs,
-            trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure" : "");
+            ms(paired->base.median_ns), ms(paired->variant.median_ns), paired->gain.median,
+            paired->gain.low, paired->gain.high, paired->pairs,
+            paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure" : "");
 }
 
 static void print_compare(FILE *file, const struct replay_summary *summary)
 {
-    const struct replay_trial_result *trial = &summary->trial;
+    const struct replay_paired_result *paired = &summary->paired;
     fprintf(file,
             "time: %.3f ms, and %.3f ms with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
             "%" PRIu64 " pairs)%s\n",
-            ms(trial->base.median_ns), ms(trial->variant.median_ns),
-            hal_shown(summary->compare).text, trial->gain.median, trial->gain.low, trial->gain.high,
-            trial->pairs,
-            summary->slower                                 ? ": SLOWER"
-            : trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure"
-                                                            : "");
-    if (trial->different_base + trial->different_variant)
+            ms(paired->base.median_ns), ms(paired->variant.median_ns),
+            hal_shown(summary->compare).text, paired->gain.median, paired->gain.low,
+            paired->gain.high, paired->pairs,
+            summary->slower                                   ? ": SLOWER"
+            : paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure"
+                                                              : "");
+    if (paired->different_base + paired->different_variant)
         fprintf(file, "%" PRIu64 " of the runs differ, and %" PRIu64 " of those with %s\n",
-                trial->different_base, trial->different_variant, hal_shown(summary->compare).text);
+                paired->different_base, paired->different_variant,
+                hal_shown(summary->compare).text);
 }
 
 static const char *verdict(const struct replay_summary *summary)
@@ -333,7 +334,7 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
-    if (plan->written_digests && !summary->finding)
+    if (plan->written_digests && !summary->result)
         fprintf(file,
                 "the trace has digests of %" PRIu64
                 " written ranges: --verify=submissions compares "
@@ -399,8 +400,8 @@ static void print_text(FILE *file, const struct replay_summary *summary)
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
             " commands, %" PRIu64 " of them dispatches\n",
             plan->submissions, plan->command_buffers, plan->commands, plan->dispatches);
-    if (summary->finding) {
-        replay_print_finding(file, summary->finding, summary->against, summary->minimal);
+    if (summary->result) {
+        replay_print_bisect(file, summary->result, summary->against, summary->minimal);
         return;
     }
     fprintf(file,
@@ -426,14 +427,14 @@ static void print_text(FILE *file, const struct replay_summary *summary)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);
     if (summary->look)
-        replay_print_look(file, summary->look, summary->look_result);
+        replay_print_inspect(file, summary->look, summary->inspect_result);
     if (summary->benchmark)
         replay_print_benchmark(file, summary->benchmark);
     if (summary->isolate)
         replay_print_isolate(file, summary->isolate);
-    if (summary->what_if && (summary->trial.pairs || !summary->what_if_info.changed))
-        print_trial(file, summary);
-    else if (summary->compare && summary->trial.pairs)
+    if (summary->what_if && (summary->paired.pairs || !summary->what_if_info.changed))
+        print_paired(file, summary);
+    else if (summary->compare && summary->paired.pairs)
         print_compare(file, summary);
     else if (!summary->error[0] && !summary->benchmark && !summary->isolate)
         print_times(file, summary);

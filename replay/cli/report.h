@@ -5,13 +5,13 @@
 
 #include "format/base/json.h"
 #include "replay/search/bisect.h"
-#include "replay/search/trial.h"
+#include "replay/search/paired_run.h"
 #include "replay/variant/whatif.h"
 
 #include <stdio.h>
 
 struct replay_program;
-struct replay_look_result;
+struct replay_inspect_result;
 struct replay_benchmark_result;
 struct replay_isolate_result;
 
@@ -27,12 +27,12 @@ struct replay_summary {
     bool target_is_printed;               /* replay_print_target was called */
     uint64_t runs, different_runs;
     int64_t load_ns, prepare_ns;
-    struct replay_times total, wait;       /* over the runs */
-    bool has_prepare, has_total, has_wait; /* these were measured */
-    const struct replay_finding *finding;  /* of a search; NULL: none */
-    const char *against, *minimal;         /* of that */
-    const struct replay_program *look;     /* what was looked at; NULL: nothing */
-    const struct replay_look_result *look_result;
+    struct replay_times total, wait;           /* over the runs */
+    bool has_prepare, has_total, has_wait;     /* these were measured */
+    const struct replay_bisect_result *result; /* of a search; NULL: none */
+    const char *against, *minimal;             /* of that */
+    const struct replay_program *look;         /* what was looked at; NULL: nothing */
+    const struct replay_inspect_result *inspect_result;
     const struct replay_benchmark_result *benchmark; /* NULL: none, as are */
     const struct replay_isolate_result *isolate;
     const char *compare; /* what the trial was against, in place of a what-if */
@@ -40,7 +40,7 @@ struct replay_summary {
     bool slower;         /* than the threshold allows */
     const char *what_if; /* NULL: no trial; else all changes, as they were asked for */
     struct replay_what_if_info what_if_info;
-    struct replay_trial_result trial;
+    struct replay_paired_result paired;
 };
 
 /* No run of a comparison differs: its exit status is that of a difference for the time alone. */

@@ -253,9 +253,9 @@ static void hazards(struct trace_text *text, const struct replay_what_if_hazards
     trace_json_close(text, '}');
 }
 
-static void trial(struct trace_text *text, const struct replay_summary *summary)
+static void paired(struct trace_text *text, const struct replay_summary *summary)
 {
-    const struct replay_trial_result *trial = &summary->trial;
+    const struct replay_paired_result *paired = &summary->paired;
     const struct replay_what_if_info *info = &summary->what_if_info;
     trace_json_member_open(text, "what_if", '{');
     trace_json_member_text(text, "change", summary->what_if);
@@ -268,30 +268,30 @@ static void trial(struct trace_text *text, const struct replay_summary *summary)
     trace_json_member_u64(text, "needed", info->dropped_needed);
     trace_json_close(text, '}');
     hazards(text, &info->hazards);
-    trace_json_member_u64(text, "pairs", trial->pairs);
-    trace_json_member_u64(text, "shuffled_runs", trial->shuffled);
+    trace_json_member_u64(text, "pairs", paired->pairs);
+    trace_json_member_u64(text, "shuffled_runs", paired->shuffled);
     trace_json_member_u64(text, "different_runs",
-                          trial->different_variant + trial->different_shuffled);
-    trace_json_member_u64(text, "different_recorded_runs", trial->different_base);
-    replay_json_times(text, "recorded_ns", &trial->base);
-    replay_json_times(text, "changed_ns", &trial->variant);
-    gain(text, "gain", &trial->gain);
+                          paired->different_variant + paired->different_shuffled);
+    trace_json_member_u64(text, "different_recorded_runs", paired->different_base);
+    replay_json_times(text, "recorded_ns", &paired->base);
+    replay_json_times(text, "changed_ns", &paired->variant);
+    gain(text, "gain", &paired->gain);
     trace_json_close(text, '}');
 }
 
 static void compare(struct trace_text *text, const struct replay_summary *summary)
 {
-    const struct replay_trial_result *trial = &summary->trial;
+    const struct replay_paired_result *paired = &summary->paired;
     trace_json_member_open(text, "compare", '{');
     trace_json_member_text(text, "with", summary->compare);
-    trace_json_member_u64(text, "pairs", trial->pairs);
-    trace_json_member_u64(text, "different_runs", trial->different_base);
-    trace_json_member_u64(text, "different_runs_with", trial->different_variant);
+    trace_json_member_u64(text, "pairs", paired->pairs);
+    trace_json_member_u64(text, "different_runs", paired->different_base);
+    trace_json_member_u64(text, "different_runs_with", paired->different_variant);
     trace_json_member_double(text, "threshold_percent", summary->threshold_percent);
     trace_json_member_bool(text, "slower", summary->slower);
-    replay_json_times(text, "ns", &trial->base);
-    replay_json_times(text, "ns_with", &trial->variant);
-    gain(text, "speed", &trial->gain);
+    replay_json_times(text, "ns", &paired->base);
+    replay_json_times(text, "ns_with", &paired->variant);
+    gain(text, "speed", &paired->gain);
     trace_json_close(text, '}');
 }
 
@@ -301,18 +301,18 @@ static void results(struct trace_text *text, const struct replay_summary *summar
 {
     if (summary->runs)
         runs(text, summary);
-    if (summary->what_if && (summary->trial.pairs || !summary->what_if_info.changed))
-        trial(text, summary);
-    if (summary->compare && summary->trial.pairs)
+    if (summary->what_if && (summary->paired.pairs || !summary->what_if_info.changed))
+        paired(text, summary);
+    if (summary->compare && summary->paired.pairs)
         compare(text, summary);
     if (summary->look)
-        replay_print_look_json(text, summary->look, summary->look_result);
+        replay_print_inspect_json(text, summary->look, summary->inspect_result);
     if (summary->benchmark)
         replay_print_benchmark_json(text, summary->benchmark);
     if (summary->isolate)
         replay_print_isolate_json(text, summary->isolate);
-    if (summary->finding)
-        replay_print_finding_json(text, summary->finding, summary->against);
+    if (summary->result)
+        replay_print_bisect_json(text, summary->result, summary->against);
 }
 
 bool replay_print_json(FILE *file, const struct replay_summary *summary)

@@ -5,25 +5,25 @@
 #define REPLAY_REPORT_PARTS_H
 
 #include "format/base/json.h"
+#include "replay/search/benchmark.h"
 #include "replay/search/bisect.h"
-#include "replay/search/look.h"
-#include "replay/search/measure.h"
+#include "replay/search/inspect.h"
 
 #include <stdio.h>
 
 struct replay_program;
 
-void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
-                          const char *minimal);
+void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, const char *against,
+                         const char *minimal);
 /* `,"bisect":{...}` */
-void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
-                               const char *against);
+void replay_print_bisect_json(struct trace_text *text, const struct replay_bisect_result *result,
+                              const char *against);
 
 /* What there was to see; `,"look":{...}`. */
-void replay_print_look(FILE *file, const struct replay_program *program,
-                       const struct replay_look_result *result);
-void replay_print_look_json(struct trace_text *text, const struct replay_program *program,
-                            const struct replay_look_result *result);
+void replay_print_inspect(FILE *file, const struct replay_program *program,
+                          const struct replay_inspect_result *result);
+void replay_print_inspect_json(struct trace_text *text, const struct replay_program *program,
+                               const struct replay_inspect_result *result);
 
 void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result);
 void replay_print_isolate(FILE *file, const struct replay_isolate_result *result);

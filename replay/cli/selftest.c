@@ -165,7 +165,7 @@ static enum hal_status check_replay(struct selftest *t)
     struct replay_report report;
     HAL_TRY(play(t, t->plan, &options, &report));
     check->passed = report.compared_bytes == 4 * WORDS &&
-                    replay_judge(&t->plan->info, &report) == REPLAY_EXIT_SAME;
+                    replay_exit_code(&t->plan->info, &report) == REPLAY_EXIT_SAME;
     describe(check, &report);
     return HAL_OK;
 }

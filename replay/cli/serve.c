@@ -27,7 +27,7 @@ struct server {
     struct served players[MOST_PLAYERS];
     struct {
         uint64_t number; /* 0: free */
-        struct replay_serial serial;
+        struct replay_serialized serialized;
     } serials[MOST_SERIALS];
     uint8_t *data; /* what followed the request */
     size_t data_capacity;
@@ -52,15 +52,16 @@ static enum hal_status find_plan(struct server *s, struct replay_request *reques
     *out_plan = request->plan;
     if (!request->serial_number)
         return HAL_OK;
-    HAL_TRY(receive_data(s, request->serial.split_count * sizeof(uint64_t)));
-    request->serial.split_submissions = (const uint64_t *)(const void *)s->data;
+    HAL_TRY(receive_data(s, request->serialized.split_count * sizeof(uint64_t)));
+    request->serialized.split_submissions = (const uint64_t *)(const void *)s->data;
     for (size_t i = 0; i < MOST_SERIALS; i++) {
         if (!s->serials[i].number)
-            HAL_TRY(replay_serial_make(request->plan, &request->serial, &s->serials[i].serial));
+            HAL_TRY(replay_serialized_make(request->plan, &request->serialized,
+                                           &s->serials[i].serialized));
         if (s->serials[i].number && s->serials[i].number != request->serial_number)
             continue;
         s->serials[i].number = request->serial_number;
-        *out_plan = s->serials[i].serial.plan;
+        *out_plan = s->serials[i].serialized.plan;
         return HAL_OK;
     }
     return hal_fail(HAL_NO_MEMORY, "more than %d plans", (int)MOST_SERIALS);

@@ -4,11 +4,11 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/cli/guard.h"
-#include "replay/plan/named.h"
+#include "replay/plan/buffer_names.h"
 #include "replay/plan/plan.h"
-#include "replay/search/look.h"
-#include "replay/search/measure.h"
-#include "replay/search/trial.h"
+#include "replay/search/benchmark.h"
+#include "replay/search/inspect.h"
+#include "replay/search/paired_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static enum hal_status load(struct replay_session *s)
     options.user = s;
     const enum hal_status status = replay_plan_load(s->program->path, &options, &s->plan);
     if (status != HAL_OK)
-        replay_opening_drop(&s->opening);
+        replay_async_open_drop(&s->opener);
     return status;
 }
 
@@ -109,7 +109,7 @@ static enum hal_status run_all(struct replay_session *s)
     while (status == HAL_OK && summary->runs < repeat) {
         struct replay_report report;
         status = replay_player_run(s->player, &report);
-        const bool differs = replay_judge(summary->plan, &report) == REPLAY_EXIT_DIFFERENT;
+        const bool differs = replay_exit_code(summary->plan, &report) == REPLAY_EXIT_DIFFERENT;
         if (summary->runs == 0 || status != HAL_OK || (differs && summary->different_runs == 0))
             summary->report = report;
         summary->different_runs += differs;
@@ -128,11 +128,12 @@ static enum hal_status run_all(struct replay_session *s)
     return status;
 }
 
-static void judge(struct replay_session *s)
+static void set_exit_code(struct replay_session *s)
 {
     struct replay_summary *summary = &s->summary;
-    summary->exit_code = summary->different_runs ? REPLAY_EXIT_DIFFERENT
-                                                 : replay_judge(summary->plan, &summary->report);
+    summary->exit_code = summary->different_runs
+                             ? REPLAY_EXIT_DIFFERENT
+                             : replay_exit_code(summary->plan, &summary->report);
 }
 
 static enum hal_status create_player(struct replay_session *s)
@@ -176,7 +177,7 @@ static enum hal_status verify(struct replay_session *s)
     HAL_TRY(lock_sandbox(s));
     HAL_TRY(create_player(s));
     HAL_TRY(end_record(s, run_all(s)));
-    judge(s);
+    set_exit_code(s);
     return HAL_OK;
 }
 
@@ -197,16 +198,17 @@ static enum hal_status try_pairs(struct replay_session *s, struct replay_plan *p
     struct replay_player *variant = NULL;
     HAL_TRY(replay_player_create(plan, s->device, options, &variant));
     HAL_TRY(note_prepared(s));
-    const struct replay_trial trial = {.base = s->player,
-                                       .variant = variant,
-                                       .pairs = s->program->runs,
-                                       .shuffled = shuffled,
-                                       .seed = (uint64_t)hal_clock_ns(),
-                                       .progress = show_progress,
-                                       .user = s};
-    const enum hal_status status = replay_trial_run(&trial, summary->plan, &summary->trial);
-    summary->report = summary->trial.first;
-    summary->different_runs += summary->trial.different_variant + summary->trial.different_shuffled;
+    const struct replay_paired_run paired = {.base = s->player,
+                                             .variant = variant,
+                                             .pairs = s->program->runs,
+                                             .shuffled = shuffled,
+                                             .seed = (uint64_t)hal_clock_ns(),
+                                             .progress = show_progress,
+                                             .user = s};
+    const enum hal_status status = replay_paired_run_all(&paired, summary->plan, &summary->paired);
+    summary->report = summary->paired.first;
+    summary->different_runs +=
+        summary->paired.different_variant + summary->paired.different_shuffled;
     if (!summary->report.abandoned)
         replay_player_destroy(variant);
     return status;
@@ -222,7 +224,7 @@ static enum hal_status what_if(struct replay_session *s)
     if (!summary->what_if_info.changed)
         return HAL_OK;
     const enum hal_status status = try_pairs(s, s->other_plan, &s->options, s->program->runs);
-    judge(s);
+    set_exit_code(s);
     return status;
 }
 
@@ -246,11 +248,11 @@ static enum hal_status compare(struct replay_session *s)
     HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     s->summary.compare = program->compare;
     HAL_TRY(try_pairs(s, other, &variant, 0));
-    s->summary.runs = s->summary.trial.pairs;
-    s->summary.different_runs += s->summary.trial.different_base;
+    s->summary.runs = s->summary.paired.pairs;
+    s->summary.different_runs += s->summary.paired.different_base;
     s->summary.threshold_percent = program->threshold_percent;
-    s->summary.slower = replay_is_slower(&s->summary.trial.gain, s->summary.threshold_percent);
-    judge(s);
+    s->summary.slower = replay_is_slower(&s->summary.paired.gain, s->summary.threshold_percent);
+    set_exit_code(s);
     if (s->summary.slower)
         s->summary.exit_code = REPLAY_EXIT_DIFFERENT;
     return HAL_OK;
@@ -277,7 +279,7 @@ static enum hal_status benchmark(struct replay_session *s)
     HAL_TRY(status);
     summary->has_total = true;
     summary->benchmark = &result;
-    judge(s);
+    set_exit_code(s);
     return HAL_OK;
 }
 
@@ -300,7 +302,7 @@ static enum hal_status isolate(struct replay_session *s)
     summary->isolate = &result;
     if (!s->program->benchmark)
         summary->runs = result.runs;
-    judge(s);
+    set_exit_code(s);
     return HAL_OK;
 }
 
@@ -320,7 +322,7 @@ static enum hal_status compile_search(const struct replay_session *s,
 /* The reference runs what was recorded. */
 static enum hal_status bisect(struct replay_session *s)
 {
-    static struct replay_finding finding;
+    static struct replay_bisect_result result;
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
     struct replay_options reference_options = s->options;
@@ -351,7 +353,7 @@ static enum hal_status bisect(struct replay_session *s)
         .reference_options = &reference_options,
         .unwritten = program->verify_unwritten,
         .narrow = program->bisect || program->verify_unwritten,
-        .minimal = program->minimal ? output_path(s, program->minimal_output) : NULL,
+        .minimal = program->minimal ? output_path(s, program->repro_output) : NULL,
         .prepared = note_prepared,
         .user = s};
     begin_preparing(s);
@@ -359,25 +361,25 @@ static enum hal_status bisect(struct replay_session *s)
     if (status == HAL_OK)
         status = lock_sandbox(s);
     if (status == HAL_OK)
-        status = replay_bisect_run(&search, &finding);
-    summary->report = finding.report;
-    summary->report.abandoned = finding.abandoned;
-    if (!finding.abandoned)
+        status = replay_bisect_run(&search, &result);
+    summary->report = result.report;
+    summary->report.abandoned = result.abandoned;
+    if (!result.abandoned)
         hal_device_release(reference);
     HAL_TRY(status);
-    summary->finding = &finding;
+    summary->result = &result;
     summary->runs = 1;
-    summary->exit_code = replay_judge_finding(&finding, is_recorded);
+    summary->exit_code = replay_bisect_exit_code(&result, is_recorded);
     return HAL_OK;
 }
 
 static enum hal_status look(struct replay_session *s)
 {
-    static struct replay_look_result result;
+    static struct replay_inspect_result result;
     static struct replay_dump dumps[REPLAY_MOST_DUMPS];
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
-    struct replay_look look = program->look;
+    struct replay_inspect look = program->look;
     for (size_t i = 0; i < look.dump_count; i++) {
         dumps[i] = program->dumps[i];
         dumps[i].path = output_path(s, program->dump_outputs[i]);
@@ -389,18 +391,18 @@ static enum hal_status look(struct replay_session *s)
     look.dumps = dumps;
     look.prepared = note_prepared;
     look.user = s;
-    HAL_TRY(replay_look_check(&look));
+    HAL_TRY(replay_inspect_check(&look));
     HAL_TRY(compile_and_lock(s));
-    const enum hal_status status = replay_look_run(&look, &result);
+    const enum hal_status status = replay_inspect_run(&look, &result);
     summary->report = result.report;
     HAL_TRY(status);
     summary->look = program;
-    summary->look_result = &result;
+    summary->inspect_result = &result;
     summary->runs = 1;
     summary->total = replay_times_of(&result.report.total_ns, 1);
     summary->wait = replay_times_of(&result.report.wait_ns, 1);
     summary->has_total = summary->has_wait = true;
-    judge(s);
+    set_exit_code(s);
     /* Who stops at a place, or dumps, asks for no read-back. */
     if (summary->exit_code == REPLAY_EXIT_INCOMPARABLE && !look.is_range &&
         !result.report.compared_reads)
@@ -488,7 +490,7 @@ static enum hal_status run_mode(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (program->bisect || program->verify_submissions || program->verify_unwritten)
         return bisect(s);
-    if (replay_options_look(program))
+    if (replay_options_inspect(program))
         return look(s);
     if (program->compare)
         return compare(s);

@@ -6,7 +6,7 @@
 #ifndef REPLAY_SESSION_H
 #define REPLAY_SESSION_H
 
-#include "replay/cli/opening.h"
+#include "replay/cli/async_open.h"
 #include "replay/cli/options.h"
 #include "replay/cli/report.h"
 #include "replay/player/remote.h"
@@ -18,8 +18,8 @@ struct replay_session {
     struct replay_summary summary; /* of what was done, also when that failed */
     struct replay_options options; /* the program's, of this replay */
     struct replay_plan *plan, *other_plan;
-    struct replay_opening opening; /* of the device, while the trace is loaded */
-    struct hal_device *device;     /* NULL: it is remote */
+    struct replay_async_open opener; /* of the device, while the trace is loaded */
+    struct hal_device *device;       /* NULL: it is remote */
     struct replay_player *player;
     struct replay_sandbox *sandbox;     /* NULL: there is no child */
     char missing[REPLAY_MISSING_BYTES]; /* protections of the sandbox */

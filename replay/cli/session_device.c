@@ -50,7 +50,7 @@ void replay_open_beside(void *user, const struct trace_header *header)
     if (s->sandbox || s->program->what_if ||
         (chosen && !says_queues(chosen) && header->device.queue_count > 1))
         return;
-    replay_opening_begin(&s->opening, chosen ? chosen : header->device.uri);
+    replay_async_open_begin(&s->opener, chosen ? chosen : header->device.uri);
 }
 
 static enum hal_status open_now(struct replay_session *s, uint32_t queues)
@@ -58,8 +58,8 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
     const char *const chosen = chosen_device(s);
     const uint32_t needed = s->summary.plan->queue_count;
     const struct replay_opened opened = {&s->device, s->options.remote};
-    if (s->opening.begun) {
-        HAL_TRY(replay_opening_end(&s->opening, &s->device));
+    if (s->opener.begun) {
+        HAL_TRY(replay_async_open_end(&s->opener, &s->device));
         if (!chosen || says_queues(chosen) || needed <= hal_device_get_info(s->device)->queue_count)
             return HAL_OK;
         hal_device_release(s->device); /* the header knew of fewer */

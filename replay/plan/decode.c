@@ -80,7 +80,7 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     if (event->size == 0)
         return HAL_OK;
     HAL_TRY(replay_decode_content(decoder, &event->content, trace_content_bytes(event)));
-    replay_coverage_write(&buffer->buffer.coverage, event->offset, event->size);
+    replay_uninitialised_write(&buffer->buffer.uninitialised, event->offset, event->size);
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
 
@@ -100,7 +100,7 @@ static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
     if (event->before)
         HAL_TRY(replay_decode_content(decoder, &event->before, part->size));
     decoder->plan->info.unknown_changes += !event->before;
-    replay_coverage_use(&buffer->buffer.coverage, part->offset, part->size);
+    replay_uninitialised_use(&buffer->buffer.uninitialised, part->offset, part->size);
     return replay_decode_push(decoder, REPLAY_WRITE, part->buffer, &part->head);
 }
 
@@ -110,7 +110,7 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
     struct replay_plan *plan = decoder->plan;
     struct replay_object *buffer;
     HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
-    replay_coverage_use(&buffer->buffer.coverage, event->offset, event->size);
+    replay_uninitialised_use(&buffer->buffer.uninitialised, event->offset, event->size);
     if (event->size == 0)
         return HAL_OK;
     if (event->content == 0) {
@@ -243,7 +243,7 @@ static enum hal_status decode_destroy(struct replay_decoder *decoder, enum repla
     object->destroyed = true;
     if (kind == REPLAY_BUFFER) {
         decoder->live_buffer_bytes -= ((const struct trace_buffer_create *)object->created)->size;
-        replay_coverage_finish(&object->buffer.coverage);
+        replay_uninitialised_finish(&object->buffer.uninitialised);
     }
     return HAL_OK;
 }

@@ -208,7 +208,7 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
         return hal_fail(HAL_CORRUPT, "%s is one-shot and was submitted before",
                         replay_object_name(decoder->plan, (uint32_t)*id, name));
     if (!object->commands.submitted)
-        replay_coverage_run(decoder->plan, object);
+        replay_uninitialised_run(decoder->plan, object);
     object->commands.submitted = true;
     return HAL_OK;
 }

@@ -284,7 +284,7 @@ static enum hal_status load_events(struct replay_plan *plan)
     replay_order_written(plan);
     for (size_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_BUFFER)
-            replay_coverage_finish(&plan->objects[i].buffer.coverage);
+            replay_uninitialised_finish(&plan->objects[i].buffer.uninitialised);
     }
     free(gathering.events);
     replay_decoder_finish(&decoder);

@@ -7,7 +7,7 @@
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
-#include "replay/plan/coverage.h"
+#include "replay/plan/uninitialised.h"
 #include "replay/replay.h"
 
 enum replay_kind {
@@ -32,8 +32,8 @@ struct replay_object {
                                           buffers), semaphore_create */
     union {
         struct {
-            struct replay_coverage coverage; /* and what a player fills */
-            bool persistent;                 /* is mapped persistently at some time */
+            struct replay_uninitialised uninitialised; /* and what a player fills */
+            bool persistent;                           /* is mapped persistently at some time */
         } buffer;
         struct {
             const struct trace_command_buffer_seal *seal; /* NULL: never sealed, not replayed */
@@ -72,7 +72,7 @@ enum replay_action {
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */
     REPLAY_FLUSH,              /* trace_queue_flush */
-    REPLAY_STEP, /* of serial plans (replay/variant/serial.h): nothing; the object counts */
+    REPLAY_STEP, /* of serial plans (replay/variant/serialized.h): nothing; the object counts */
 };
 
 struct replay_op {
@@ -150,8 +150,8 @@ enum hal_status replay_plan_content(const struct replay_plan *plan, uint64_t ind
 
 /* A plan that borrows everything of `plan`, which must outlive it, but its operations, of which
  * there are none yet, its objects, which are copied, and new records. */
-enum hal_status replay_plan_derive(const struct replay_plan *plan,
-                                   struct replay_plan **out_variant) HAL_CHECKED;
+enum hal_status replay_plan_clone(const struct replay_plan *plan,
+                                  struct replay_plan **out_variant) HAL_CHECKED;
 enum hal_status replay_plan_emit(struct replay_plan *variant,
                                  const struct replay_op *op) HAL_CHECKED;
 /* The same operations in the same order, some perhaps made anew, and command buffers perhaps let go

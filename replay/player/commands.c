@@ -117,14 +117,16 @@ static enum hal_status record_segment(struct replay_player *player,
         const struct trace_dispatch *dispatch = segment;
         HAL_TRY(hal_command_dispatch(commands, player->live[dispatch->executable].executable,
                                      dispatch->entry, dispatch->workgroup_count));
-        return player->marks ? replay_marks_dispatch(player->marks, commands) : HAL_OK;
+        return player->breadcrumbs ? replay_breadcrumbs_dispatch(player->breadcrumbs, commands)
+                                   : HAL_OK;
     }
     case TRACE_DISPATCH_INDIRECT: {
         const struct trace_dispatch_indirect *dispatch = segment;
         HAL_TRY(hal_command_dispatch_indirect(
             commands, player->live[dispatch->executable].executable, dispatch->entry,
             buffer_of(player, dispatch->counts), dispatch->offset));
-        return player->marks ? replay_marks_dispatch(player->marks, commands) : HAL_OK;
+        return player->breadcrumbs ? replay_breadcrumbs_dispatch(player->breadcrumbs, commands)
+                                   : HAL_OK;
     }
     case TRACE_DEBUG_BEGIN: {
         const struct trace_debug *debug = segment;
@@ -168,8 +170,8 @@ static enum hal_status record_all(struct replay_player *player, uint32_t object,
     const uint32_t count = planned->commands.seal->segment_count;
     struct hal_barrier_desc plain = {0};
     char name[REPLAY_NAME_BYTES];
-    if (player->marks)
-        HAL_TRY(replay_marks_begin(player->marks, object, commands));
+    if (player->breadcrumbs)
+        HAL_TRY(replay_breadcrumbs_begin(player->breadcrumbs, object, commands));
     for (uint32_t left = count; left; left--, segment = trace_next_segment(segment)) {
         __builtin_prefetch((const uint8_t *)segment + AHEAD_BYTES);
         const enum hal_status status = record_any(player, commands, segment, &plain);

@@ -19,7 +19,7 @@ enum { MOST_PASSES = 64, WORD_BYTES = 4 };
 void replay_doubt_finish(struct replay_player *player)
 {
     struct replay_doubt *doubt = &player->doubt;
-    replay_touches_finish(&doubt->bytes);
+    replay_accesses_finish(&doubt->bytes);
     trace_reflection_finish(&doubt->reflection);
     free(doubt->comes);
     free(doubt->before);
@@ -177,25 +177,25 @@ static enum hal_status follow(struct replay_player *player, const struct trace_s
     enum hal_status status = HAL_OK;
     for (uint32_t i = 0; status == HAL_OK && i < submit->command_buffer_count; i++) {
         const struct replay_object *object = &player->plan->objects[commands[i]];
-        struct replay_touches reads = {0};
+        struct replay_accesses reads = {0};
         bool meets = false;
-        status = replay_touches_add(&reads, &doubt->reflection, object, REPLAY_READS);
+        status = replay_accesses_add(&reads, &doubt->reflection, object, REPLAY_READS);
         for (size_t k = 0; status == HAL_OK && !meets && k < reads.count; k++)
-            meets = replay_touches_meet(&doubt->bytes, &reads.list[k]);
-        replay_touches_finish(&reads);
+            meets = replay_accesses_meet(&doubt->bytes, &reads.list[k]);
+        replay_accesses_finish(&reads);
         if (status == HAL_OK && meets) {
-            status = replay_touches_add(&doubt->bytes, &doubt->reflection, object, REPLAY_WRITES);
-            replay_touches_merge(&doubt->bytes);
+            status = replay_accesses_add(&doubt->bytes, &doubt->reflection, object, REPLAY_WRITES);
+            replay_accesses_merge(&doubt->bytes);
         }
     }
     return status;
 }
 
-static uint64_t count_bytes(const struct replay_touches *touches)
+static uint64_t count_bytes(const struct replay_accesses *accesses)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < touches->count; i++)
-        sum += touches->list[i].end - touches->list[i].begin;
+    for (size_t i = 0; i < accesses->count; i++)
+        sum += accesses->list[i].end - accesses->list[i].begin;
     return sum;
 }
 
@@ -205,10 +205,10 @@ static enum hal_status doubt_everything(struct replay_player *player)
         const struct replay_object *object = &player->plan->objects[i];
         const struct trace_buffer_create *created = (const void *)object->created;
         if (object->kind == REPLAY_BUFFER)
-            HAL_TRY(replay_touches_append(&player->doubt.bytes,
-                                          (struct replay_touch){i, 0, created->size}));
+            HAL_TRY(replay_accesses_append(&player->doubt.bytes,
+                                           (struct replay_touch){i, 0, created->size}));
     }
-    replay_touches_merge(&player->doubt.bytes);
+    replay_accesses_merge(&player->doubt.bytes);
     return HAL_OK;
 }
 
@@ -220,7 +220,7 @@ static enum hal_status follow_unfinished(struct replay_player *player, enum whom
 {
     struct replay_doubt *doubt = &player->doubt;
     uint64_t before = UINT64_MAX, after = 0;
-    replay_touches_merge(&doubt->bytes);
+    replay_accesses_merge(&doubt->bytes);
     for (int pass = 0; pass < MOST_PASSES && after != before; pass++) {
         before = count_bytes(&doubt->bytes);
         for (size_t op = doubt->unfinished; op < player->op; op++) {
@@ -245,9 +245,9 @@ enum hal_status replay_doubt_write(struct replay_player *player,
 {
     struct replay_doubt *doubt = &player->doubt;
     const struct replay_touch written = {event->buffer, event->offset, event->offset + event->size};
-    if (!replay_touches_meet(&doubt->bytes, &written))
+    if (!replay_accesses_meet(&doubt->bytes, &written))
         return HAL_OK;
-    HAL_TRY(replay_touches_subtract(&doubt->bytes, written));
+    HAL_TRY(replay_accesses_subtract(&doubt->bytes, written));
     skip_ended(player);
     return follow_unfinished(player, STILL_RUNNING);
 }
@@ -319,7 +319,7 @@ static enum hal_status put(struct replay_player *player, const struct change *ch
         }
         HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset + at,
                                     change->after + at, end - at));
-        HAL_TRY(replay_touches_append(
+        HAL_TRY(replay_accesses_append(
             &player->doubt.bytes,
             (struct replay_touch){event->buffer, event->offset + at, event->offset + end}));
         if (as_recorded)
@@ -337,7 +337,7 @@ static enum hal_status doubt_all(struct replay_player *player,
     if (after)
         HAL_TRY(replay_memory_write(player, (uint32_t)event->buffer, event->offset, after,
                                     event->size));
-    HAL_TRY(replay_touches_append(&player->doubt.bytes, all));
+    HAL_TRY(replay_accesses_append(&player->doubt.bytes, all));
     return follow_unfinished(player, ALL_UNFINISHED);
 }
 
@@ -366,26 +366,26 @@ enum hal_status replay_doubt_change(struct replay_player *player,
 
 enum hal_status replay_doubt_find(const struct replay_player *player,
                                   const struct trace_content_event *event,
-                                  struct replay_touches *out_ranges)
+                                  struct replay_accesses *out_ranges)
 {
-    const struct replay_touches *bytes = &player->doubt.bytes;
+    const struct replay_accesses *bytes = &player->doubt.bytes;
     const uint64_t begin = event->offset, end = event->offset + event->size;
     enum hal_status status = HAL_OK;
-    *out_ranges = (struct replay_touches){0};
+    *out_ranges = (struct replay_accesses){0};
     for (size_t i = 0; i < bytes->count && status == HAL_OK; i++) {
         const struct replay_touch *touch = &bytes->list[i];
         const uint64_t from = touch->begin > begin ? touch->begin : begin;
         const uint64_t to = touch->end < end ? touch->end : end;
         if (touch->buffer == event->buffer && from < to)
             status =
-                replay_touches_append(out_ranges, (struct replay_touch){event->buffer, from, to});
+                replay_accesses_append(out_ranges, (struct replay_touch){event->buffer, from, to});
     }
-    replay_touches_merge(out_ranges); /* they are in the order of doubt, and may overlap */
+    replay_accesses_merge(out_ranges); /* they are in the order of doubt, and may overlap */
     return status;
 }
 
 /* Of a digest, all of the read-back has to agree. */
-static bool agree(const struct trace_content_event *event, const struct replay_touches *ranges,
+static bool agree(const struct trace_content_event *event, const struct replay_accesses *ranges,
                   const uint8_t *expected, const uint8_t *actual)
 {
     uint8_t digest[TRACE_DIGEST_BYTES];
@@ -401,9 +401,10 @@ static bool agree(const struct trace_content_event *event, const struct replay_t
     return true;
 }
 
-bool replay_doubt_judge(const struct replay_player *player, const struct trace_content_event *event,
-                        const struct replay_touches *ranges, const uint8_t *expected,
-                        uint8_t *actual)
+bool replay_doubt_decide(const struct replay_player *player,
+                         const struct trace_content_event *event,
+                         const struct replay_accesses *ranges, const uint8_t *expected,
+                         uint8_t *actual)
 {
     if (runs_as_recorded(player) && agree(event, ranges, expected, actual))
         return true;
@@ -419,7 +420,7 @@ bool replay_doubt_judge(const struct replay_player *player, const struct trace_c
 
 static enum hal_status judge_copy(struct replay_player *player,
                                   const struct trace_content_event *event,
-                                  const struct replay_touches *ranges, const uint8_t *expected,
+                                  const struct replay_accesses *ranges, const uint8_t *expected,
                                   const uint8_t **actual, bool *out_compare)
 {
     struct replay_doubt *doubt = &player->doubt;
@@ -430,7 +431,7 @@ static enum hal_status judge_copy(struct replay_player *player,
     doubt->now = now;
     memcpy(doubt->now, *actual, event->size);
     *actual = doubt->now;
-    *out_compare = replay_doubt_judge(player, event, ranges, expected, doubt->now);
+    *out_compare = replay_doubt_decide(player, event, ranges, expected, doubt->now);
     return HAL_OK;
 }
 
@@ -438,13 +439,13 @@ enum hal_status replay_doubt_read(struct replay_player *player,
                                   const struct trace_content_event *event, const uint8_t *expected,
                                   const uint8_t **actual, bool *out_compare)
 {
-    struct replay_touches ranges;
+    struct replay_accesses ranges;
     *out_compare = true;
     if (!player->doubt.bytes.count)
         return HAL_OK;
     enum hal_status status = replay_doubt_find(player, event, &ranges);
     if (status == HAL_OK && ranges.count)
         status = judge_copy(player, event, &ranges, expected, actual, out_compare);
-    replay_touches_finish(&ranges);
+    replay_accesses_finish(&ranges);
     return status;
 }

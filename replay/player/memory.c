@@ -99,7 +99,7 @@ enum hal_status replay_memory_create(struct replay_player *player, uint32_t obje
         .usage = created->usage ? created->usage | transfer : 0,
     };
     HAL_TRY(hal_buffer_create(player->device, &desc, &live->buffer));
-    const struct replay_range *fill = &planned->buffer.coverage.fill;
+    const struct replay_range *fill = &planned->buffer.uninitialised.fill;
     const uint64_t offset = fill->begin, bytes = fill->end - fill->begin;
     if (bytes > 0 && mappable)
         HAL_TRY(fill_mapped(player, live->buffer, offset, bytes));

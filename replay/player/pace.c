@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <time.h>
 
-int64_t replay_linger_ns(uint64_t *state)
+int64_t replay_jitter_ns(uint64_t *state)
 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -18,11 +18,11 @@ int64_t replay_linger_ns(uint64_t *state)
 }
 
 /* Calls that others can see come a little later, now and then much later. */
-static void linger(struct replay_player *player, enum replay_action action)
+static void jitter(struct replay_player *player, enum replay_action action)
 {
     if (!player->shuffle || (action != REPLAY_SUBMIT && action != REPLAY_WAIT))
         return;
-    const int64_t until_ns = hal_clock_ns() + replay_linger_ns(&player->shuffle);
+    const int64_t until_ns = hal_clock_ns() + replay_jitter_ns(&player->shuffle);
     while (hal_clock_ns() < until_ns)
         continue;
 }
@@ -55,8 +55,8 @@ static void keep_pace(struct replay_player *player, const struct trace_event *ev
         sleep_ns(left_ns);
 }
 
-void replay_bide_time(struct replay_player *player, const struct replay_op *op)
+void replay_pace_wait(struct replay_player *player, const struct replay_op *op)
 {
     keep_pace(player, op->event);
-    linger(player, op->action);
+    jitter(player, op->action);
 }

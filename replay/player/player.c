@@ -78,7 +78,7 @@ static enum hal_status play_write(struct replay_player *player,
 static enum hal_status tell_read(struct replay_player *player, size_t op, const uint8_t *actual)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
-    struct replay_touches doubt;
+    struct replay_accesses doubt;
     HAL_TRY(replay_doubt_find(player, event, &doubt));
     enum hal_status status = HAL_OK;
     if (doubt.count > REPLAY_MOST_DOUBTS) { /* all, in place of a list without end */
@@ -89,7 +89,7 @@ static enum hal_status tell_read(struct replay_player *player, size_t op, const 
     if (doubt.count)
         status = replay_channel_tell_doubt(player->channel, op, doubt.list,
                                            doubt.count * sizeof *doubt.list);
-    replay_touches_finish(&doubt);
+    replay_accesses_finish(&doubt);
     if (status != HAL_OK)
         return status;
     return replay_channel_tell(player->channel, op, actual, (size_t)event->size);
@@ -330,7 +330,7 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
         if (i < fetched_end)
             FETCH_OP(objects, now + AHEAD);
         if (timed)
-            replay_bide_time(player, now);
+            replay_pace_wait(player, now);
         if (player->channel && i % OPS_PER_SIGN == 0)
             replay_channel_alive(player->channel, i, player->progress.moves, hal_clock_ns());
         const enum hal_status status = play(player, now);
@@ -469,7 +469,7 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
         return hal_fail(HAL_NO_MEMORY, "no memory for a player");
     enum hal_status status = player->remote ? replay_remote_create(player) : prepare(player);
     if (status == HAL_OK && options->mark && !player->remote)
-        status = replay_marks_create(player, options->mark_submission);
+        status = replay_breadcrumbs_create(player, options->mark_submission);
     if (status != HAL_OK) {
         replay_player_destroy(player);
         return status;
@@ -489,7 +489,7 @@ static void release_prepared(struct replay_player *player)
         else if (kind == REPLAY_PIPELINE_LAYOUT)
             hal_pipeline_layout_release(player->live[i].pipeline_layout);
     }
-    replay_marks_destroy(player->marks);
+    replay_breadcrumbs_destroy(player->breadcrumbs);
     replay_doubt_finish(player);
     hal_semaphore_release(player->alone);
 }

@@ -3,8 +3,8 @@
 #ifndef REPLAY_PLAYER_H
 #define REPLAY_PLAYER_H
 
+#include "replay/plan/accesses.h"
 #include "replay/plan/plan.h"
-#include "replay/plan/touches.h"
 
 /* What stands for plan->objects[i] on the device; NULL before it is created. */
 struct replay_live {
@@ -23,7 +23,7 @@ struct replay_live {
 
 /* doubt.c: of a run. */
 struct replay_doubt {
-    struct replay_touches bytes; /* that the host or the device wrote, and what comes of them */
+    struct replay_accesses bytes; /* that the host or the device wrote, and what comes of them */
     struct trace_reflection reflection;
     size_t unfinished; /* work of the operations before has ended */
     uint64_t *comes;   /* by object: the value that a semaphore will reach */
@@ -68,7 +68,7 @@ struct replay_player {
     size_t content_bytes;
     uint8_t *file_bytes; /* files.c: room for what a file holds */
     size_t file_capacity;
-    struct replay_marks *marks; /* marks.c; NULL: none */
+    struct replay_breadcrumbs *breadcrumbs; /* breadcrumbs.c; NULL: none */
     struct replay_doubt doubt;
     struct replay_progress progress;
     int64_t took_ns; /* the last part of the run */
@@ -113,9 +113,9 @@ enum hal_status replay_player_submit_alone(struct replay_player *player, uint32_
 /* ---- pace.c -------------------------------------------------------------------------------- */
 
 /* Before the operation: until its time has come, where the player has a pace or is shuffled. */
-void replay_bide_time(struct replay_player *player, const struct replay_op *op);
+void replay_pace_wait(struct replay_player *player, const struct replay_op *op);
 /* How much later a call comes; the generator goes on. */
-int64_t replay_linger_ns(uint64_t *state);
+int64_t replay_jitter_ns(uint64_t *state);
 /* How long it is until a call that was recorded at `call_ns`, the first one at `first_ns`, when
  * `passed_ns` have passed since that one; 0: it is late. */
 int64_t replay_pace_ns(double pace, int64_t first_ns, int64_t call_ns, int64_t passed_ns);
@@ -153,27 +153,28 @@ void replay_semaphore_destroy(struct replay_player *player, uint32_t object);
 enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
                                        struct hal_command_buffer **out_commands) HAL_CHECKED;
 
-/* ---- marks.c ------------------------------------------------------------------------------- */
+/* ---- breadcrumbs.c ------------------------------------------------------------------------- */
 
 /* A submission's command buffers note in memory how far they have come. NULL is the player without
- * marks. */
-enum hal_status replay_marks_create(struct replay_player *player, uint64_t submission) HAL_CHECKED;
-void replay_marks_destroy(struct replay_marks *marks);
+ * breadcrumbs. */
+enum hal_status replay_breadcrumbs_create(struct replay_player *player,
+                                          uint64_t submission) HAL_CHECKED;
+void replay_breadcrumbs_destroy(struct replay_breadcrumbs *breadcrumbs);
 /* Recording `object` begins, as `commands`; and it has got one more dispatch. Nothing, unless it is
  * among them; else a mark, so that everything before has ended, and nothing behind has begun, when
  * the memory says it. */
-enum hal_status replay_marks_begin(struct replay_marks *marks, uint32_t object,
-                                   struct hal_command_buffer *commands) HAL_CHECKED;
-enum hal_status replay_marks_dispatch(struct replay_marks *marks,
-                                      struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status replay_breadcrumbs_begin(struct replay_breadcrumbs *breadcrumbs, uint32_t object,
+                                         struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status replay_breadcrumbs_dispatch(struct replay_breadcrumbs *breadcrumbs,
+                                            struct hal_command_buffer *commands) HAL_CHECKED;
 /* A number that changes with every mark; of NULL 0. */
-uint64_t replay_marks_progress(const struct replay_marks *marks);
+uint64_t replay_breadcrumbs_progress(const struct replay_breadcrumbs *breadcrumbs);
 /* The submission runs. */
-bool replay_marks_has_begun(const struct replay_marks *marks);
-/* After a hang, of a player with marks: the first dispatch that has not ended. The signal of *out
- * is not set. False: all have ended. */
-bool replay_marks_running(const struct replay_player *player,
-                          const struct trace_submit **out_submit, struct hal_running *out);
+bool replay_breadcrumbs_has_begun(const struct replay_breadcrumbs *breadcrumbs);
+/* After a hang, of a player with breadcrumbs: the first dispatch that has not ended. The signal of
+ * *out is not set. False: all have ended. */
+bool replay_breadcrumbs_running(const struct replay_player *player,
+                                const struct trace_submit **out_submit, struct hal_running *out);
 
 /* ---- progress.c ---------------------------------------------------------------------------- */
 
@@ -232,10 +233,11 @@ enum hal_status replay_doubt_read(struct replay_player *player,
  * doubtful, and gets the expected bytes in their place; false: nothing of it can be compared. */
 enum hal_status replay_doubt_find(const struct replay_player *player,
                                   const struct trace_content_event *event,
-                                  struct replay_touches *out_ranges) HAL_CHECKED;
-bool replay_doubt_judge(const struct replay_player *player, const struct trace_content_event *event,
-                        const struct replay_touches *ranges, const uint8_t *expected,
-                        uint8_t *actual);
+                                  struct replay_accesses *out_ranges) HAL_CHECKED;
+bool replay_doubt_decide(const struct replay_player *player,
+                         const struct trace_content_event *event,
+                         const struct replay_accesses *ranges, const uint8_t *expected,
+                         uint8_t *actual);
 void replay_doubt_reset(struct replay_player *player); /* before a run */
 void replay_doubt_finish(struct replay_player *player);
 

@@ -34,11 +34,11 @@ static uint64_t most_moves(struct replay_player *player)
 {
     const struct replay_plan *plan = player->plan;
     struct replay_progress *progress = &player->progress;
-    const uint64_t marks = player->options.mark ? plan->info.dispatches : 0;
+    const uint64_t breadcrumbs = player->options.mark ? plan->info.dispatches : 0;
     for (; progress->counted <= player->op && progress->counted < plan->op_count;
          progress->counted++)
         progress->most_moves += moves_of(&plan->ops[progress->counted]);
-    return progress->most_moves + marks;
+    return progress->most_moves + breadcrumbs;
 }
 
 bool replay_progress_claim(struct replay_player *player, uint64_t op, uint64_t moves)

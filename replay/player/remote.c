@@ -201,7 +201,7 @@ enum hal_status replay_remote_create(struct replay_player *player)
     if (recipe) {
         request.plan = (struct replay_plan *)(uintptr_t)recipe->plan;
         request.serial_number = recipe->number;
-        request.serial = recipe->options;
+        request.serialized = recipe->options;
         bytes = recipe->options.split_count * sizeof *recipe->splits;
     }
     HAL_TRY(ask(player->remote->sandbox, &request, recipe ? recipe->splits : NULL, bytes));
@@ -276,7 +276,7 @@ static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
 /* Ranges of a read-back of which the child says that they are in doubt. */
 static enum hal_status take_doubt(struct replay_player *player, const struct replay_tell *tell,
                                   const struct trace_content_event *event,
-                                  struct replay_touches *out_ranges)
+                                  struct replay_accesses *out_ranges)
 {
     struct replay_sandbox *sandbox = player->remote->sandbox;
     const uint64_t count = tell->bytes / sizeof(struct replay_touch);
@@ -290,14 +290,14 @@ static enum hal_status take_doubt(struct replay_player *player, const struct rep
             range.end > event->offset + event->size)
             return refuse(sandbox, "sent a range with an end at", range.end);
         from = range.end;
-        HAL_TRY(replay_touches_append(out_ranges, range));
+        HAL_TRY(replay_accesses_append(out_ranges, range));
     }
     return HAL_OK;
 }
 
 /* Behind its head. */
 static enum hal_status take_bytes(struct replay_player *player, size_t op,
-                                  const struct replay_touches *doubt)
+                                  const struct replay_accesses *doubt)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
     const uint8_t *expected, *actual;
@@ -307,7 +307,7 @@ static enum hal_status take_bytes(struct replay_player *player, size_t op,
         HAL_TRY(receive_all(player, event->size, &actual));
     else
         HAL_TRY(receive_compared(player, expected, event->size, &actual));
-    if (!doubt->count || replay_doubt_judge(player, event, doubt, expected, player->received))
+    if (!doubt->count || replay_doubt_decide(player, event, doubt, expected, player->received))
         replay_verify_read(player->plan, &player->options, op, expected, actual, player->report);
     return HAL_OK;
 }
@@ -318,7 +318,7 @@ static enum hal_status take_read(struct replay_player *player, size_t op,
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
     struct replay_sandbox *sandbox = player->remote->sandbox;
-    struct replay_touches doubt = {0};
+    struct replay_accesses doubt = {0};
     struct replay_tell tell;
     HAL_TRY(next_tell(sandbox, player, &tell));
     enum hal_status status = HAL_OK;
@@ -331,7 +331,7 @@ static enum hal_status take_read(struct replay_player *player, size_t op,
         status = check_head(sandbox, &tell, op, event->size, done, out_ended);
     if (status == HAL_OK)
         status = take_bytes(player, op, &doubt);
-    replay_touches_finish(&doubt);
+    replay_accesses_finish(&doubt);
     return status;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares read-backs (replay/compare/judge.h), and finds out what may have written the first wrong
- * byte.
+/* Compares read-backs (replay/compare/compare_bytes.h), and finds out what may have written the
+ * first wrong byte.
  */
 #include "hal/base/digest.h"
 #include "hal/base/locator.h"
 #include "hal/base/mem.h"
-#include "replay/plan/touches.h"
+#include "replay/plan/accesses.h"
 #include "replay/player/player.h"
-#include "replay/variant/serial.h"
+#include "replay/variant/serialized.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -156,7 +156,7 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
 static bool holds_fill(const struct replay_plan *plan, const struct replay_options *options,
                        const struct trace_content_event *event, uint64_t at, uint8_t actual)
 {
-    const struct replay_range *fill = &plan->objects[event->buffer].buffer.coverage.fill;
+    const struct replay_range *fill = &plan->objects[event->buffer].buffer.uninitialised.fill;
     const uint64_t offset = event->offset + at;
     return event->flags & TRACE_FLAG_OBSERVED && options->fill && actual == options->fill &&
            offset >= fill->begin && offset < fill->end;
@@ -243,7 +243,7 @@ static void take_as_floats(const struct trace_content_event *event, const uint8_
     if (event->offset % sizeof(float) || event->size % sizeof(float) || guess == REPLAY_F16 ||
         guess == REPLAY_BF16)
         return;
-    replay_judge_bytes(&exact, REPLAY_F32, event->offset, expected, actual, event->size, &errors);
+    replay_compare_bytes(&exact, REPLAY_F32, event->offset, expected, actual, event->size, &errors);
     replay_errors_add(&report->floats, &errors);
     report->float_reads++;
 }
@@ -258,8 +258,8 @@ static void verify_bytes(const struct replay_plan *plan, const struct replay_opt
     const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                  replay_object_label(plan, (uint32_t)event->buffer),
                                                  plan->objects[event->buffer].id);
-    replay_judge_bytes(&options->tolerance, type, event->offset, expected, actual, event->size,
-                       &errors);
+    replay_compare_bytes(&options->tolerance, type, event->offset, expected, actual, event->size,
+                         &errors);
     if (replay_errors_add(&report->errors, &errors))
         note_worst(plan, event, report);
     const uint64_t count = count_different(expected, actual, event->size, &first);

@@ -18,7 +18,7 @@ enum {
 /* A number that changes whenever a semaphore moves, or a dispatch that is marked ends. */
 static uint64_t measure_progress(const struct replay_player *player)
 {
-    uint64_t sum = replay_marks_progress(player->marks);
+    uint64_t sum = replay_breadcrumbs_progress(player->breadcrumbs);
     for (uint32_t i = 1; i < player->plan->object_count; i++) {
         uint64_t value = UINT64_MAX;
         if (!replay_is_live(player, i, REPLAY_SEMAPHORE))
@@ -126,12 +126,12 @@ static const struct trace_submit *find_begun(const struct replay_player *player)
     return NULL;
 }
 
-/* The device knows which dispatch runs, or else, in a second run, the marks. */
+/* The device knows which dispatch runs, or else, in a second run, the breadcrumbs. */
 static enum hal_status find_running(const struct replay_player *player,
                                     const struct trace_submit **out_submit, struct hal_running *out)
 {
-    if (player->marks)
-        return replay_marks_running(player, out_submit, out) ? HAL_OK : HAL_NOT_FOUND;
+    if (player->breadcrumbs)
+        return replay_breadcrumbs_running(player, out_submit, out) ? HAL_OK : HAL_NOT_FOUND;
     HAL_TRY(hal_device_running(player->device, out));
     *out_submit = find_signalling(player, &out->signal);
     return *out_submit ? HAL_OK : HAL_NOT_FOUND;
@@ -243,7 +243,7 @@ static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mod
 static int64_t limit_ns(const struct replay_player *player)
 {
     const int64_t most_ns = (int64_t)MOST_SECOND_LOOK_MS * MS, part_ns = player->timeout_ns / 4;
-    if (!replay_marks_has_begun(player->marks))
+    if (!replay_breadcrumbs_has_begun(player->breadcrumbs))
         return player->timeout_ns;
     return part_ns < most_ns ? part_ns : most_ns;
 }

@@ -4,7 +4,7 @@
 #ifndef REPLAY_WRITTEN_H
 #define REPLAY_WRITTEN_H
 
-#include "replay/plan/touches.h"
+#include "replay/plan/accesses.h"
 #include "replay/player/player.h"
 
 /* Of one submission, or of all. */

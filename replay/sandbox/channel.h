@@ -15,7 +15,7 @@
 #define REPLAY_CHANNEL_H
 
 #include "replay/replay.h"
-#include "replay/variant/serial.h"
+#include "replay/variant/serialized.h"
 
 enum replay_ask {
     REPLAY_ASK_OPEN,       /* a device; the bytes are its struct hal_device_info */
@@ -40,8 +40,8 @@ struct replay_request {
     /* Of a player; a plan that is older than the child, or the one that `serial` is made of. */
     struct replay_plan *plan;
     struct replay_options options;
-    uint64_t serial_number;              /* 0: none */
-    struct replay_serial_options serial; /* its list follows the request */
+    uint64_t serial_number;                      /* 0: none */
+    struct replay_serialized_options serialized; /* its list follows the request */
     uint64_t offset, bytes;
     size_t op;
     uint64_t shuffle;

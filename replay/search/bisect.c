@@ -9,7 +9,7 @@
 #include "replay/player/remote.h"
 #include "replay/player/written.h"
 #include "replay/search/lockstep.h"
-#include "replay/search/minimal.h"
+#include "replay/search/repro.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,42 +17,42 @@
 /* ---- Describing ---------------------------------------------------------------------------- */
 
 static void describe_stack(const struct replay_plan *plan, uint32_t number,
-                           struct replay_finding *finding)
+                           struct replay_bisect_result *result)
 {
     const struct trace_stack *stack = number ? trace_reader_stack(plan->reader, number) : NULL;
-    for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_FINDING_FRAMES; i++)
-        replay_frame_name(plan, stack->frames[i], finding->frames[finding->frame_count++],
+    for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_BISECT_FRAMES; i++)
+        replay_frame_name(plan, stack->frames[i], result->frames[result->frame_count++],
                           REPLAY_FRAME_BYTES);
 }
 
 static void describe_step(const struct replay_plan *plan, const struct replay_step *step,
-                          struct replay_finding *finding)
+                          struct replay_bisect_result *result)
 {
-    finding->narrowed = step->work != NULL;
-    replay_step_locate(step, &finding->where);
-    replay_step_name(plan, step, finding->what);
+    result->narrowed = step->work != NULL;
+    replay_step_locate(step, &result->where);
+    replay_step_name(plan, step, result->what);
     const char *label = step->work ? replay_object_label(plan, step->commands) : NULL;
-    snprintf(finding->label, sizeof finding->label, "%.150s", label ? label : "");
+    snprintf(result->label, sizeof result->label, "%.150s", label ? label : "");
     if (step->work && step->work->kind == TRACE_DISPATCH)
-        memcpy(finding->workgroups, TRACE_AS(trace_dispatch, step->work)->workgroup_count,
-               sizeof finding->workgroups);
-    finding->frame_count = 0;
-    describe_stack(plan, step->submit->head.stack, finding);
+        memcpy(result->workgroups, TRACE_AS(trace_dispatch, step->work)->workgroup_count,
+               sizeof result->workgroups);
+    result->frame_count = 0;
+    describe_stack(plan, step->submit->head.stack, result);
 }
 
 static void describe_outputs(const struct replay_plan *plan,
                              const struct replay_divergence *divergence,
-                             struct replay_finding *finding)
+                             struct replay_bisect_result *result)
 {
-    finding->output_count = 0;
-    for (size_t i = 0; i < divergence->place_count && i < REPLAY_FINDING_RANGES; i++) {
+    result->output_count = 0;
+    for (size_t i = 0; i < divergence->place_count && i < REPLAY_BISECT_RANGES; i++) {
         const struct replay_place *place = &divergence->places[i];
-        struct replay_finding_range *out = &finding->outputs[finding->output_count++];
-        *out = (struct replay_finding_range){.offset = place->range.begin,
-                                             .bytes = place->range.end - place->range.begin,
-                                             .sample_offset = place->sample_offset,
-                                             .sample_bytes = place->sample_bytes,
-                                             .errors = place->errors};
+        struct replay_bisect_range *out = &result->outputs[result->output_count++];
+        *out = (struct replay_bisect_range){.offset = place->range.begin,
+                                            .bytes = place->range.end - place->range.begin,
+                                            .sample_offset = place->sample_offset,
+                                            .sample_bytes = place->sample_bytes,
+                                            .errors = place->errors};
         replay_object_name(plan, (uint32_t)place->range.buffer, out->buffer);
         memcpy(out->expected, place->expected, sizeof out->expected);
         memcpy(out->actual, place->actual, sizeof out->actual);
@@ -60,13 +60,13 @@ static void describe_outputs(const struct replay_plan *plan,
 }
 
 static void describe_inputs(const struct replay_plan *plan, const struct replay_bytes_list *inputs,
-                            struct replay_finding *finding)
+                            struct replay_bisect_result *result)
 {
-    for (size_t i = 0; i < inputs->count && i < REPLAY_FINDING_RANGES; i++) {
+    for (size_t i = 0; i < inputs->count && i < REPLAY_BISECT_RANGES; i++) {
         const struct replay_bytes *input = &inputs->list[i];
         const uint64_t bytes = input->range.end - input->range.begin;
-        struct replay_finding_range *out = &finding->inputs[finding->input_count++];
-        *out = (struct replay_finding_range){
+        struct replay_bisect_range *out = &result->inputs[result->input_count++];
+        *out = (struct replay_bisect_range){
             .offset = input->range.begin,
             .bytes = bytes,
             .sample_offset = input->range.begin,
@@ -80,9 +80,9 @@ static void describe_inputs(const struct replay_plan *plan, const struct replay_
 
 struct search {
     const struct replay_bisect *bisect;
-    struct replay_finding *finding;
+    struct replay_bisect_result *result;
     struct trace_reflection reflection;
-    struct replay_serial serial;
+    struct replay_serialized serialized;
     struct replay_lockstep lockstep;
     struct replay_divergence divergence;
 };
@@ -92,10 +92,10 @@ static enum hal_status create_players(struct search *s, bool first)
     const struct replay_bisect *b = s->bisect;
     struct replay_lockstep *l = &s->lockstep;
     HAL_TRY(hal_add_context(
-        replay_player_create(s->serial.plan, b->candidate, b->candidate_options, &l->candidate),
+        replay_player_create(s->serialized.plan, b->candidate, b->candidate_options, &l->candidate),
         "the candidate"));
     HAL_TRY(hal_add_context(
-        replay_player_create(s->serial.plan, b->reference, b->reference_options, &l->reference),
+        replay_player_create(s->serialized.plan, b->reference, b->reference_options, &l->reference),
         "the reference"));
     return first && b->prepared ? b->prepared(b->user) : HAL_OK;
 }
@@ -104,8 +104,8 @@ static enum hal_status create_players(struct search *s, bool first)
 static void destroy_players(struct search *s)
 {
     struct replay_lockstep *l = &s->lockstep;
-    s->finding->abandoned = l->report.abandoned || l->reference_report.abandoned;
-    if (s->finding->abandoned)
+    s->result->abandoned = l->report.abandoned || l->reference_report.abandoned;
+    if (s->result->abandoned)
         return;
     replay_player_destroy(l->candidate);
     replay_player_destroy(l->reference);
@@ -114,31 +114,31 @@ static void destroy_players(struct search *s)
     l->masked = NULL;
     replay_bytes_finish(&l->inputs);
     replay_bytes_finish(&l->outputs);
-    replay_serial_finish(&s->serial);
+    replay_serialized_finish(&s->serialized);
 }
 
-static enum hal_status run_pass(struct search *s, const struct replay_serial_options *options,
+static enum hal_status run_pass(struct search *s, const struct replay_serialized_options *options,
                                 bool first)
 {
-    HAL_TRY(replay_serial_make(s->bisect->plan, options, &s->serial));
-    s->lockstep = (struct replay_lockstep){.serial = &s->serial,
+    HAL_TRY(replay_serialized_make(s->bisect->plan, options, &s->serialized));
+    s->lockstep = (struct replay_lockstep){.serialized = &s->serialized,
                                            .reflection = &s->reflection,
                                            .ignore_unwritten = s->bisect->unwritten,
                                            .keep = !first};
     HAL_TRY(create_players(s, first));
     const enum hal_status status = replay_lockstep_run(&s->lockstep, &s->divergence);
-    s->finding->report = s->lockstep.report;
-    s->finding->report.unwritten_reads += s->lockstep.reference_report.unwritten_reads;
-    s->finding->compared_bytes += s->divergence.compared_bytes;
+    s->result->report = s->lockstep.report;
+    s->result->report.unwritten_reads += s->lockstep.reference_report.unwritten_reads;
+    s->result->compared_bytes += s->divergence.compared_bytes;
     return status;
 }
 
-static enum hal_status write_minimal(struct search *s)
+static enum hal_status write_repro(struct search *s)
 {
     const struct replay_bisect *b = s->bisect;
-    const struct replay_minimal minimal = {
-        .serial = &s->serial,
-        .step = &s->serial.steps[s->divergence.step],
+    const struct replay_repro minimal = {
+        .serialized = &s->serialized,
+        .step = &s->serialized.steps[s->divergence.step],
         .inputs = &s->lockstep.inputs,
         .outputs = &s->lockstep.outputs,
         .device = b->reference_options->remote ? &b->reference_options->remote->info
@@ -148,29 +148,29 @@ static enum hal_status write_minimal(struct search *s)
     };
     if (!b->minimal)
         return HAL_OK;
-    HAL_TRY(replay_minimal_write(&minimal, b->minimal));
-    s->finding->wrote_minimal = true;
+    HAL_TRY(replay_repro_write(&minimal, b->minimal));
+    s->result->wrote_repro = true;
     return HAL_OK;
 }
 
 static enum hal_status narrow(struct search *s, uint64_t submission)
 {
-    const struct replay_serial_options options = {
+    const struct replay_serialized_options options = {
         .split = REPLAY_SPLIT_SOME,
         .split_submissions = &submission,
         .split_count = 1,
         .has_stop = true,
         .stop = {.submission = submission},
     };
-    s->finding->tried = true;
+    s->result->tried = true;
     enum hal_status status = run_pass(s, &options, false);
     if (status == HAL_OK && s->divergence.found) {
-        const struct replay_step *step = &s->serial.steps[s->divergence.step];
-        describe_step(s->serial.plan, step, s->finding);
-        describe_outputs(s->serial.plan, &s->divergence, s->finding);
-        describe_inputs(s->serial.plan, &s->lockstep.inputs, s->finding);
+        const struct replay_step *step = &s->serialized.steps[s->divergence.step];
+        describe_step(s->serialized.plan, step, s->result);
+        describe_outputs(s->serialized.plan, &s->divergence, s->result);
+        describe_inputs(s->serialized.plan, &s->lockstep.inputs, s->result);
         if (step->work)
-            status = write_minimal(s);
+            status = write_repro(s);
     }
     destroy_players(s);
     return status;
@@ -179,35 +179,35 @@ static enum hal_status narrow(struct search *s, uint64_t submission)
 /* Bytes that nobody wrote and that came to the host by copies alone. */
 static void look_at_reads(struct search *s)
 {
-    struct replay_finding *finding = s->finding;
+    struct replay_bisect_result *result = s->result;
     const struct replay_report *report =
         s->lockstep.report.different_reads ? &s->lockstep.report : &s->lockstep.reference_report;
-    if (finding->found || !s->bisect->unwritten || !report->different_reads)
+    if (result->found || !s->bisect->unwritten || !report->different_reads)
         return;
     const struct replay_difference *first = &report->first;
-    finding->found = finding->read_back = true;
-    snprintf(finding->what, sizeof finding->what,
-             "the host reads buffer '%.60s' at offset %" PRIu64, first->label, first->offset);
+    result->found = result->read_back = true;
+    snprintf(result->what, sizeof result->what, "the host reads buffer '%.60s' at offset %" PRIu64,
+             first->label, first->offset);
 }
 
 static enum hal_status search_devices(struct search *s)
 {
-    struct replay_finding *finding = s->finding;
+    struct replay_bisect_result *result = s->result;
     HAL_TRY(replay_reflect(s->bisect->plan, NULL, &s->reflection));
-    enum hal_status status = run_pass(s, &(struct replay_serial_options){0}, true);
+    enum hal_status status = run_pass(s, &(struct replay_serialized_options){0}, true);
     uint64_t submission = 0;
-    finding->steps = s->serial.step_count;
-    finding->found = s->divergence.found;
-    if (status == HAL_OK && finding->found) {
-        const struct replay_step *step = &s->serial.steps[s->divergence.step];
+    result->steps = s->serialized.step_count;
+    result->found = s->divergence.found;
+    if (status == HAL_OK && result->found) {
+        const struct replay_step *step = &s->serialized.steps[s->divergence.step];
         submission = step->submit->submission;
-        finding->steps = s->divergence.step + 1;
-        describe_step(s->serial.plan, step, finding);
-        describe_outputs(s->serial.plan, &s->divergence, finding);
+        result->steps = s->divergence.step + 1;
+        describe_step(s->serialized.plan, step, result);
+        describe_outputs(s->serialized.plan, &s->divergence, result);
     }
     look_at_reads(s);
     destroy_players(s);
-    if (status == HAL_OK && finding->found && !finding->read_back && s->bisect->narrow)
+    if (status == HAL_OK && result->found && !result->read_back && s->bisect->narrow)
         status = narrow(s, submission);
     return status;
 }
@@ -218,10 +218,10 @@ static enum hal_status search_devices(struct search *s)
 static enum hal_status may_write(struct search *s, const struct replay_step *step,
                                  const struct replay_touch *range, bool *out_may)
 {
-    struct replay_touches writes;
-    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_WRITES, &writes));
-    *out_may = replay_touches_meet(&writes, range);
-    replay_touches_finish(&writes);
+    struct replay_accesses writes;
+    HAL_TRY(replay_step_accesses(&s->serialized, &s->reflection, step, REPLAY_WRITES, &writes));
+    *out_may = replay_accesses_meet(&writes, range);
+    replay_accesses_finish(&writes);
     return HAL_OK;
 }
 
@@ -245,16 +245,16 @@ static bool is_known(const struct replay_op *op, const struct replay_touch *rang
 static enum hal_status find_writers(struct search *s, size_t read_op, size_t first_op,
                                     const struct replay_touch *range)
 {
-    const struct replay_plan *plan = s->serial.plan;
-    struct replay_finding *finding = s->finding;
+    const struct replay_plan *plan = s->serialized.plan;
+    struct replay_bisect_result *result = s->result;
     for (size_t op = read_op; op-- > first_op && !is_known(&plan->ops[op], range);) {
         bool may;
         if (plan->ops[op].action != REPLAY_STEP)
             continue;
-        const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
+        const struct replay_step *step = &s->serialized.steps[plan->ops[op].object];
         HAL_TRY(may_write(s, step, range, &may));
-        if (may && finding->writers++ == 0)
-            describe_step(plan, step, finding);
+        if (may && result->writers++ == 0)
+            describe_step(plan, step, result);
     }
     return HAL_OK;
 }
@@ -262,35 +262,35 @@ static enum hal_status find_writers(struct search *s, size_t read_op, size_t fir
 /* ---- Where its inputs came from ---- */
 
 /* What the host wrote, or read and found right, is right. */
-static enum hal_status forget_known(const struct replay_op *op, struct replay_touches *wanted)
+static enum hal_status forget_known(const struct replay_op *op, struct replay_accesses *wanted)
 {
     const struct trace_content_event *event = (const void *)op->event;
     if (!tells(op))
         return HAL_OK;
-    return replay_touches_subtract(wanted,
-                                   (struct replay_touch){.buffer = event->buffer,
-                                                         .begin = event->offset,
-                                                         .end = event->offset + event->size});
+    return replay_accesses_subtract(wanted,
+                                    (struct replay_touch){.buffer = event->buffer,
+                                                          .begin = event->offset,
+                                                          .end = event->offset + event->size});
 }
 
 /* When the step may have written some of `wanted`, what it read is wanted as well. */
 static enum hal_status follow_step(struct search *s, const struct replay_step *step,
-                                   struct replay_touches *wanted, bool *out_met)
+                                   struct replay_accesses *wanted, bool *out_met)
 {
-    struct replay_touches writes, reads;
+    struct replay_accesses writes, reads;
     *out_met = false;
-    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_WRITES, &writes));
+    HAL_TRY(replay_step_accesses(&s->serialized, &s->reflection, step, REPLAY_WRITES, &writes));
     for (size_t i = 0; i < writes.count; i++)
-        *out_met |= replay_touches_meet(wanted, &writes.list[i]);
-    replay_touches_finish(&writes);
+        *out_met |= replay_accesses_meet(wanted, &writes.list[i]);
+    replay_accesses_finish(&writes);
     if (!*out_met)
         return HAL_OK;
-    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_READS, &reads));
+    HAL_TRY(replay_step_accesses(&s->serialized, &s->reflection, step, REPLAY_READS, &reads));
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < reads.count && status == HAL_OK; i++)
-        status = replay_touches_append(wanted, reads.list[i]);
-    replay_touches_finish(&reads);
-    replay_touches_merge(wanted);
+        status = replay_accesses_append(wanted, reads.list[i]);
+    replay_accesses_finish(&reads);
+    replay_accesses_merge(wanted);
     return status;
 }
 
@@ -298,41 +298,41 @@ static enum hal_status follow_step(struct search *s, const struct replay_step *s
 static enum hal_status follow_inputs(struct search *s, size_t read_op, size_t first_op,
                                      const struct replay_touch *range)
 {
-    const struct replay_plan *plan = s->serial.plan;
-    struct replay_finding *finding = s->finding;
-    struct replay_touches wanted = {0};
-    enum hal_status status = replay_touches_append(&wanted, *range);
+    const struct replay_plan *plan = s->serialized.plan;
+    struct replay_bisect_result *result = s->result;
+    struct replay_accesses wanted = {0};
+    enum hal_status status = replay_accesses_append(&wanted, *range);
     for (size_t op = read_op; op-- > first_op && wanted.count && status == HAL_OK;) {
         bool met = false;
         if (plan->ops[op].action == REPLAY_STEP) {
-            const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
+            const struct replay_step *step = &s->serialized.steps[plan->ops[op].object];
             bool itself = false;
             status = follow_step(s, step, &wanted, &met);
             if (status == HAL_OK && met)
                 status = may_write(s, step, range, &itself);
             if (met && !itself) {
-                finding->ancestors++;
-                replay_step_locate(step, &finding->first_ancestor);
-                replay_step_name(plan, step, finding->first_ancestor_what);
+                result->ancestors++;
+                replay_step_locate(step, &result->first_ancestor);
+                replay_step_name(plan, step, result->first_ancestor_what);
             }
         } else {
             status = forget_known(&plan->ops[op], &wanted);
         }
     }
-    replay_touches_finish(&wanted);
+    replay_accesses_finish(&wanted);
     return status;
 }
 
 static void describe_read(const struct replay_plan *plan, uint32_t buffer,
-                          struct replay_finding *finding)
+                          struct replay_bisect_result *result)
 {
-    const struct replay_difference *first = &finding->report.first;
-    struct replay_finding_range *out = &finding->outputs[finding->output_count++];
-    *out = (struct replay_finding_range){.offset = first->read_offset,
-                                         .bytes = first->read_bytes,
-                                         .sample_offset = first->sample_offset,
-                                         .sample_bytes = first->sample_bytes,
-                                         .errors = first->errors};
+    const struct replay_difference *first = &result->report.first;
+    struct replay_bisect_range *out = &result->outputs[result->output_count++];
+    *out = (struct replay_bisect_range){.offset = first->read_offset,
+                                        .bytes = first->read_bytes,
+                                        .sample_offset = first->sample_offset,
+                                        .sample_bytes = first->sample_bytes,
+                                        .errors = first->errors};
     replay_object_name(plan, buffer, out->buffer);
     memcpy(out->expected, first->expected, sizeof out->expected);
     memcpy(out->actual, first->actual, sizeof out->actual);
@@ -340,33 +340,35 @@ static void describe_read(const struct replay_plan *plan, uint32_t buffer,
 
 static enum hal_status explain_read(struct search *s, size_t op)
 {
-    const struct replay_plan *plan = s->serial.plan;
+    const struct replay_plan *plan = s->serialized.plan;
     const struct trace_content_event *read = (const void *)plan->ops[op].event;
-    const uint64_t offset = s->finding->report.first.offset;
+    const uint64_t offset = s->result->report.first.offset;
     const struct replay_touch byte = {.buffer = read->buffer, .begin = offset, .end = offset + 1};
     HAL_TRY(find_writers(s, op, 0, &byte));
     HAL_TRY(follow_inputs(s, op, 0, &byte));
-    describe_read(plan, (uint32_t)read->buffer, s->finding);
+    describe_read(plan, (uint32_t)read->buffer, s->result);
     return HAL_OK;
 }
 
 /* ---- Digests behind submissions ---- */
 
 /* The step that ends its submission; NULL: the operation is none. */
-static const struct replay_step *ends_submission(const struct replay_serial *serial, size_t op)
+static const struct replay_step *ends_submission(const struct replay_serialized *serialized,
+                                                 size_t op)
 {
-    const struct replay_op *played = &serial->plan->ops[op];
+    const struct replay_op *played = &serialized->plan->ops[op];
     if (played->action != REPLAY_STEP)
         return NULL;
-    const struct replay_step *step = &serial->steps[played->object];
-    const bool is_last = played->object + 1 == serial->step_count ||
+    const struct replay_step *step = &serialized->steps[played->object];
+    const bool is_last = played->object + 1 == serialized->step_count ||
                          step[1].submit->submission != step->submit->submission;
     return is_last ? step : NULL;
 }
 
-static size_t first_op_of(const struct replay_serial *serial, const struct replay_step *step)
+static size_t first_op_of(const struct replay_serialized *serialized,
+                          const struct replay_step *step)
 {
-    while (step > serial->steps && step[-1].submit->submission == step->submit->submission)
+    while (step > serialized->steps && step[-1].submit->submission == step->submit->submission)
         step--;
     return step->submit_op;
 }
@@ -376,38 +378,38 @@ static enum hal_status explain_written(struct search *s, struct replay_player *p
                                        const struct replay_step *step,
                                        const struct replay_touch *range)
 {
-    struct replay_finding *finding = s->finding;
-    struct replay_finding_range *out = &finding->outputs[finding->output_count++];
+    struct replay_bisect_result *result = s->result;
+    struct replay_bisect_range *out = &result->outputs[result->output_count++];
     const uint64_t bytes = range->end - range->begin;
     const uint8_t *data;
-    *out = (struct replay_finding_range){
+    *out = (struct replay_bisect_range){
         .offset = range->begin,
         .bytes = bytes,
         .sample_offset = range->begin,
         .sample_bytes = bytes < REPLAY_SAMPLE_BYTES ? (uint32_t)bytes : REPLAY_SAMPLE_BYTES,
         .by_digest = true};
-    replay_object_name(s->serial.plan, (uint32_t)range->buffer, out->buffer);
+    replay_object_name(s->serialized.plan, (uint32_t)range->buffer, out->buffer);
     HAL_TRY(replay_memory_read(player, (uint32_t)range->buffer, range->begin, out->sample_bytes,
                                &data));
     memcpy(out->actual, data, out->sample_bytes);
     HAL_TRY(replay_memory_read_end(player));
-    const size_t first_op = first_op_of(&s->serial, step);
+    const size_t first_op = first_op_of(&s->serialized, step);
     HAL_TRY(find_writers(s, op + 1, first_op, range));
-    if (!finding->writers) /* the recording knew of more that it may write */
-        describe_step(s->serial.plan, step, finding);
+    if (!result->writers) /* the recording knew of more that it may write */
+        describe_step(s->serialized.plan, step, result);
     return follow_inputs(s, op + 1, first_op, range);
 }
 
 static enum hal_status compare_written(struct search *s, struct replay_player *player, size_t op,
                                        struct replay_written *written)
 {
-    const struct replay_step *step = ends_submission(&s->serial, op);
+    const struct replay_step *step = ends_submission(&s->serialized, op);
     if (!step)
         return HAL_OK;
     HAL_TRY(replay_written_compare(player, step->submit->submission, written));
     if (!written->differs)
         return HAL_OK;
-    s->finding->found = true;
+    s->result->found = true;
     return explain_written(s, player, op, step, &written->first);
 }
 
@@ -419,63 +421,63 @@ static bool is_looked_at(const struct replay_op *op)
 /* All commands, or submissions, one by one; the first digest or read that differs ends it. */
 static enum hal_status run_against_recording(struct search *s, struct replay_player *player)
 {
-    struct replay_finding *finding = s->finding;
-    struct replay_report *report = &finding->report;
-    const struct replay_plan *plan = s->serial.plan;
+    struct replay_bisect_result *result = s->result;
+    struct replay_report *report = &result->report;
+    const struct replay_plan *plan = s->serialized.plan;
     struct replay_written written = {0};
     replay_player_begin(player, report);
     enum hal_status status = HAL_OK;
-    for (size_t op = 0; op < plan->op_count && status == HAL_OK && !finding->found; op++) {
+    for (size_t op = 0; op < plan->op_count && status == HAL_OK && !result->found; op++) {
         if (op + 1 < plan->op_count && !is_looked_at(&plan->ops[op]))
             continue; /* it is played together with the next one that is */
         status = replay_player_until(player, op + 1);
         if (status == HAL_OK && report->different_reads) {
-            finding->found = true;
+            result->found = true;
             status = explain_read(s, op);
         } else if (status == HAL_OK) {
             status = compare_written(s, player, op, &written);
         }
     }
-    const bool found = finding->found;
-    finding->steps = s->serial.step_count;
-    finding->compared_bytes = report->compared_bytes + written.bytes;
-    finding->written_ranges = written.ranges;
-    finding->written_unknown = written.unknown;
-    finding->written_unjudged = written.unjudged;
+    const bool found = result->found;
+    result->steps = s->serialized.step_count;
+    result->compared_bytes = report->compared_bytes + written.bytes;
+    result->written_ranges = written.ranges;
+    result->written_unknown = written.unknown;
+    result->written_unjudged = written.unjudged;
     const enum hal_status ended = replay_player_end(player, status, status == HAL_OK && !found);
-    s->finding->abandoned = report->abandoned;
+    s->result->abandoned = report->abandoned;
     return status != HAL_OK ? status : ended;
 }
 
 static enum hal_status search_recording(struct search *s)
 {
     const struct replay_bisect *b = s->bisect;
-    const struct replay_serial_options options = {.split = b->narrow ? REPLAY_SPLIT_ALL
-                                                                     : REPLAY_SPLIT_NONE};
+    const struct replay_serialized_options options = {.split = b->narrow ? REPLAY_SPLIT_ALL
+                                                                         : REPLAY_SPLIT_NONE};
     struct replay_player *player = NULL;
     HAL_TRY(replay_reflect(b->plan, b->candidate_options, &s->reflection));
-    HAL_TRY(replay_serial_make(b->plan, &options, &s->serial));
+    HAL_TRY(replay_serialized_make(b->plan, &options, &s->serialized));
     enum hal_status status =
-        replay_player_create(s->serial.plan, b->candidate, b->candidate_options, &player);
+        replay_player_create(s->serialized.plan, b->candidate, b->candidate_options, &player);
     if (status == HAL_OK && b->prepared)
         status = b->prepared(b->user);
     if (status == HAL_OK)
         status = run_against_recording(s, player);
-    if (s->finding->abandoned)
+    if (s->result->abandoned)
         return status;
     replay_player_destroy(player);
-    replay_serial_finish(&s->serial);
+    replay_serialized_finish(&s->serialized);
     return status;
 }
 
 /* ---- Races -------------------------------------------------------------------------------- */
 
 static void describe_race(const struct replay_plan *plan, const struct trace_race *race,
-                          struct replay_finding *finding)
+                          struct replay_bisect_result *result)
 {
     char name[TRACE_RACE_NAME_BYTES];
-    struct replay_finding_race *out = &finding->races[finding->race_count];
-    *out = (struct replay_finding_race){
+    struct replay_bisect_race *out = &result->races[result->race_count];
+    *out = (struct replay_bisect_race){
         .offset = race->begin, .bytes = race->end - race->begin, .declared = race->declared};
     snprintf(out->before, sizeof out->before, "%.*s", REPLAY_NAME_BYTES - 1,
              trace_race_side_name(&race->before, plan->reader, name));
@@ -490,7 +492,7 @@ static void describe_race(const struct replay_plan *plan, const struct trace_rac
 
 static enum hal_status find_races_of(const struct replay_plan *plan,
                                      const struct hal_locator *suspect,
-                                     struct replay_finding *finding)
+                                     struct replay_bisect_result *result)
 {
     const uint32_t dispatch = suspect->has_dispatch ? suspect->dispatch : TRACE_NO_COMMAND;
     struct trace_races races;
@@ -504,54 +506,56 @@ static enum hal_status find_races_of(const struct replay_plan *plan,
         if (!trace_race_side_is(&race->before, suspect->submission, dispatch) &&
             !trace_race_side_is(&race->after, suspect->submission, dispatch))
             continue;
-        if (finding->race_count < REPLAY_FINDING_RACES)
-            describe_race(plan, race, finding);
-        finding->race_count++;
+        if (result->race_count < REPLAY_BISECT_RACES)
+            describe_race(plan, race, result);
+        result->race_count++;
     }
     trace_races_finish(&races);
     return status;
 }
 
 /* A kernel is not to blame for what a race made of its inputs. */
-static enum hal_status find_races(const struct replay_plan *plan, struct replay_finding *finding)
+static enum hal_status find_races(const struct replay_plan *plan,
+                                  struct replay_bisect_result *result)
 {
-    if (!finding->found || !finding->what[0] || finding->read_back)
+    if (!result->found || !result->what[0] || result->read_back)
         return HAL_OK;
-    HAL_TRY(find_races_of(plan, &finding->where, finding));
-    return finding->race_count || !finding->ancestors
+    HAL_TRY(find_races_of(plan, &result->where, result));
+    return result->race_count || !result->ancestors
                ? HAL_OK
-               : find_races_of(plan, &finding->first_ancestor, finding);
+               : find_races_of(plan, &result->first_ancestor, result);
 }
 
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
-                                  struct replay_finding *out_finding)
+                                  struct replay_bisect_result *out_result)
 {
     struct search *s = hal_alloc(1, sizeof *s);
-    *out_finding = (struct replay_finding){0};
+    *out_result = (struct replay_bisect_result){0};
     if (!s)
         return hal_fail(HAL_NO_MEMORY, "no memory for a search");
     s->bisect = bisect;
-    s->finding = out_finding;
+    s->result = out_result;
     const bool has_reference =
         bisect->reference || (bisect->reference_options && bisect->reference_options->remote);
     enum hal_status status = has_reference ? search_devices(s) : search_recording(s);
     if (status == HAL_OK)
-        status = find_races(bisect->plan, out_finding);
-    if (out_finding->abandoned)
+        status = find_races(bisect->plan, out_result);
+    if (out_result->abandoned)
         return status;
-    if (s->serial.plan)
+    if (s->serialized.plan)
         destroy_players(s);
     trace_reflection_finish(&s->reflection);
     free(s);
     return status;
 }
 
-enum replay_exit replay_judge_finding(const struct replay_finding *finding, bool is_recorded)
+enum replay_exit replay_bisect_exit_code(const struct replay_bisect_result *result,
+                                         bool is_recorded)
 {
-    if (finding->found)
+    if (result->found)
         return REPLAY_EXIT_DIFFERENT;
-    if (finding->compared_bytes == 0 || finding->report.unwritten_reads ||
-        (is_recorded && finding->report.doubtful_reads))
+    if (result->compared_bytes == 0 || result->report.unwritten_reads ||
+        (is_recorded && result->report.doubtful_reads))
         return REPLAY_EXIT_INCOMPARABLE;
     return REPLAY_EXIT_SAME;
 }

@@ -6,7 +6,7 @@
 #define REPLAY_BISECT_H
 
 #include "hal/base/locator.h"
-#include "replay/compare/verdict.h"
+#include "replay/compare/exit_code.h"
 
 struct replay_bisect {
     struct replay_plan *plan;
@@ -23,13 +23,13 @@ struct replay_bisect {
 };
 
 enum {
-    REPLAY_FINDING_RANGES = 16,
-    REPLAY_FINDING_FRAMES = 12,
+    REPLAY_BISECT_RANGES = 16,
+    REPLAY_BISECT_FRAMES = 12,
     REPLAY_FRAME_BYTES = 96,
-    REPLAY_FINDING_RACES = 4,
+    REPLAY_BISECT_RACES = 4,
 };
 
-struct replay_finding_range {
+struct replay_bisect_range {
     char buffer[REPLAY_NAME_BYTES];
     uint64_t offset, bytes;
     uint64_t sample_offset; /* in the buffer */
@@ -41,13 +41,13 @@ struct replay_finding_range {
 };
 
 /* A race that the suspect takes part in, or the first command that its inputs came from. */
-struct replay_finding_race {
+struct replay_bisect_race {
     char before[REPLAY_NAME_BYTES], after[REPLAY_NAME_BYTES], buffer[REPLAY_NAME_BYTES];
     uint64_t offset, bytes;
     bool declared; /* else possible: format/analysis/races.h */
 };
 
-struct replay_finding {
+struct replay_bisect_result {
     bool found;
     bool narrowed;    /* it is one command; else all that is known is the submission */
     bool tried;       /* narrowing was tried: one by one, its commands agree */
@@ -62,16 +62,16 @@ struct replay_finding {
     char what[REPLAY_NAME_BYTES];  /* "dispatch of 'scale', segment 3" */
     char label[REPLAY_NAME_BYTES]; /* of the command buffer; "": none */
     uint32_t workgroups[3];        /* of a dispatch whose counts are in the trace; else 0 */
-    char frames[REPLAY_FINDING_FRAMES][REPLAY_FRAME_BYTES]; /* of the submit call */
+    char frames[REPLAY_BISECT_FRAMES][REPLAY_FRAME_BYTES]; /* of the submit call */
     size_t frame_count;
-    struct replay_finding_range inputs[REPLAY_FINDING_RANGES], outputs[REPLAY_FINDING_RANGES];
+    struct replay_bisect_range inputs[REPLAY_BISECT_RANGES], outputs[REPLAY_BISECT_RANGES];
     size_t input_count, output_count;
-    struct replay_finding_race races[REPLAY_FINDING_RACES];
+    struct replay_bisect_race races[REPLAY_BISECT_RACES];
     uint64_t race_count;            /* in all */
     uint64_t steps, compared_bytes; /* until then */
     /* Against the recording: ranges behind submissions, with a digest and without, until then. */
     uint64_t written_ranges, written_unknown, written_unjudged;
-    bool wrote_minimal;
+    bool wrote_repro;
     bool read_back;              /* no command, but what the host read back shows a difference */
     bool abandoned;              /* work hangs: nothing may be freed */
     struct replay_report report; /* of the candidate's read-backs, up to there */
@@ -79,10 +79,11 @@ struct replay_finding {
 
 /* Blocks. HAL_OK: found, or everything agrees. Otherwise as replay_player_run. */
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
-                                  struct replay_finding *out_finding) HAL_CHECKED;
+                                  struct replay_bisect_result *out_result) HAL_CHECKED;
 
 /* The exit status of a search that ended, against the recording or against another run. Steps that
  * agree with the recording prove nothing about bytes that the host or a kernel may have written. */
-enum replay_exit replay_judge_finding(const struct replay_finding *finding, bool is_recorded);
+enum replay_exit replay_bisect_exit_code(const struct replay_bisect_result *result,
+                                         bool is_recorded);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command alone, and every submission alone: what each took, and what that says by kernel. */
-#include "replay/search/measure.h"
+#include "replay/search/benchmark.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -27,7 +27,7 @@ static void name_of(const struct replay_timed_steps *alone, const struct replay_
 {
     if (trace_is_dispatch(step->work->kind))
         snprintf(out, REPLAY_NAME_BYTES, "%.100s",
-                 replay_kernel_name(alone->serial.plan, step->work));
+                 replay_kernel_name(alone->serialized.plan, step->work));
     else
         snprintf(out, REPLAY_NAME_BYTES, "(%s)", trace_segment_name(step->work->kind));
 }
@@ -51,11 +51,11 @@ static struct replay_kernel_times *find_kernel(struct summing *s, const char *na
 static int64_t sum_of(const struct replay_timed_steps *steps, const struct trace_submit *submit,
                       size_t *at, uint64_t *count)
 {
-    const struct replay_serial *serial = &steps->serial;
+    const struct replay_serialized *serialized = &steps->serialized;
     int64_t sum_ns = 0;
-    while (*at < serial->step_count && serial->steps[*at].submit != submit)
+    while (*at < serialized->step_count && serialized->steps[*at].submit != submit)
         ++*at;
-    for (; *at < serial->step_count && serial->steps[*at].submit == submit; ++*at, ++*count)
+    for (; *at < serialized->step_count && serialized->steps[*at].submit == submit; ++*at, ++*count)
         sum_ns += steps->best_ns[*at];
     return sum_ns;
 }
@@ -65,7 +65,7 @@ static void add_submission(struct summing *s, size_t first, size_t end, int64_t 
 {
     for (size_t i = first; i < end; i++) {
         char name[REPLAY_NAME_BYTES];
-        name_of(s->alone, &s->alone->serial.steps[i], name);
+        name_of(s->alone, &s->alone->serialized.steps[i], name);
         struct replay_kernel_times *kernel = find_kernel(s, name);
         if (!kernel) {
             s->result->more_kernels++;
@@ -73,7 +73,7 @@ static void add_submission(struct summing *s, size_t first, size_t end, int64_t 
         }
         const int64_t took_ns = s->alone->best_ns[i];
         const double share = alone_ns > 0 ? (double)took_ns / (double)alone_ns : 0;
-        s->kernel_ns[(size_t)(kernel - s->result->kernels) * s->alone->serial.step_count +
+        s->kernel_ns[(size_t)(kernel - s->result->kernels) * s->alone->serialized.step_count +
                      kernel->count++] = took_ns;
         kernel->isolated_ns += took_ns;
         kernel->in_context_ns += (int64_t)(share * (double)whole_ns);
@@ -90,10 +90,10 @@ static int compare_kernels(const void *left, const void *right)
 static void summarise(struct summing *s)
 {
     struct replay_isolate_result *result = s->result;
-    const size_t steps = s->alone->serial.step_count;
+    const size_t steps = s->alone->serialized.step_count;
     size_t whole_at = 0;
     for (size_t first = 0, end = 0; first < steps; first = end) {
-        const struct trace_submit *submit = s->alone->serial.steps[first].submit;
+        const struct trace_submit *submit = s->alone->serialized.steps[first].submit;
         const int64_t alone_ns = sum_of(s->alone, submit, &end, &result->commands);
         const int64_t whole_ns = sum_of(s->whole, submit, &whole_at, &result->submissions);
         add_submission(s, first, end, alone_ns, whole_ns);
@@ -110,9 +110,9 @@ enum hal_status replay_isolate_sum(const struct replay_timed_steps *alone,
                                    struct replay_isolate_result *result)
 {
     struct summing s = {.alone = alone, .whole = whole, .result = result};
-    s.kernel_ns = hal_alloc(REPLAY_MOST_ROWS * (alone->serial.step_count + 1), sizeof(int64_t));
+    s.kernel_ns = hal_alloc(REPLAY_MOST_ROWS * (alone->serialized.step_count + 1), sizeof(int64_t));
     if (!s.kernel_ns)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu times", alone->serial.step_count);
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu times", alone->serialized.step_count);
     summarise(&s);
     free(s.kernel_ns);
     return HAL_OK;
@@ -135,31 +135,31 @@ static enum hal_status make_timed(const struct replay_isolate *i, enum replay_sp
                                   struct timed *out)
 {
     struct replay_timed_steps *steps = &out->steps;
-    const struct replay_serial_options options = {.split = split};
-    HAL_TRY(replay_serial_make(i->plan, &options, &steps->serial));
-    steps->best_ns = hal_alloc(steps->serial.step_count, sizeof *steps->best_ns);
+    const struct replay_serialized_options options = {.split = split};
+    HAL_TRY(replay_serialized_make(i->plan, &options, &steps->serialized));
+    steps->best_ns = hal_alloc(steps->serialized.step_count, sizeof *steps->best_ns);
     if (!steps->best_ns)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu times", steps->serial.step_count);
-    return replay_player_create(steps->serial.plan, i->device, i->options, &out->player);
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu times", steps->serialized.step_count);
+    return replay_player_create(steps->serialized.plan, i->device, i->options, &out->player);
 }
 
 static void finish_timed(struct timed *timed)
 {
     replay_player_destroy(timed->player);
-    if (timed->steps.serial.plan)
-        replay_serial_finish(&timed->steps.serial);
+    if (timed->steps.serialized.plan)
+        replay_serialized_finish(&timed->steps.serialized);
     free(timed->steps.best_ns);
 }
 
 static enum hal_status run_steps(struct timed *timed, bool first)
 {
-    for (size_t i = 0; i < timed->steps.serial.step_count; i++) {
-        const struct replay_step *step = &timed->steps.serial.steps[i];
+    for (size_t i = 0; i < timed->steps.serialized.step_count; i++) {
+        const struct replay_step *step = &timed->steps.serialized.steps[i];
         HAL_TRY(replay_player_until(timed->player, step->submit_op));
         HAL_TRY(replay_player_until(timed->player, step->submit_op + 2));
         replay_note_step(&timed->steps, i, first, timed->player->took_ns);
     }
-    return replay_player_until(timed->player, timed->steps.serial.plan->op_count);
+    return replay_player_until(timed->player, timed->steps.serialized.plan->op_count);
 }
 
 static enum hal_status run_timed(struct timed *timed, bool first, struct replay_report *report)

@@ -31,7 +31,8 @@ static enum hal_status take_range(struct replay_player *player, const struct rep
     return replay_memory_read_end(player);
 }
 
-enum hal_status replay_bytes_take(struct replay_player *player, const struct replay_touches *ranges,
+enum hal_status replay_bytes_take(struct replay_player *player,
+                                  const struct replay_accesses *ranges,
                                   struct replay_bytes_list *out_bytes)
 {
     replay_bytes_finish(out_bytes);
@@ -49,25 +50,26 @@ enum hal_status replay_bytes_take(struct replay_player *player, const struct rep
     return HAL_OK;
 }
 
-enum hal_status replay_step_touches(const struct replay_serial *serial,
-                                    struct trace_reflection *reflection,
-                                    const struct replay_step *step, uint32_t kinds,
-                                    struct replay_touches *out_touches)
+enum hal_status replay_step_accesses(const struct replay_serialized *serialized,
+                                     struct trace_reflection *reflection,
+                                     const struct replay_step *step, uint32_t kinds,
+                                     struct replay_accesses *out_accesses)
 {
-    const struct replay_plan *plan = serial->plan;
+    const struct replay_plan *plan = serialized->plan;
     const uint64_t *buffers = trace_submit_command_buffers(step->submit);
-    *out_touches = (struct replay_touches){0};
+    *out_accesses = (struct replay_accesses){0};
     enum hal_status status = HAL_OK;
     if (step->work)
-        status = replay_touches_add(out_touches, reflection, &plan->objects[step->piece], kinds);
+        status = replay_accesses_add(out_accesses, reflection, &plan->objects[step->piece], kinds);
     for (uint32_t i = 0; !step->work && i < step->submit->command_buffer_count; i++) {
         if (status == HAL_OK)
-            status = replay_touches_add(out_touches, reflection, &plan->objects[buffers[i]], kinds);
+            status =
+                replay_accesses_add(out_accesses, reflection, &plan->objects[buffers[i]], kinds);
     }
     if (status == HAL_OK)
-        replay_touches_merge(out_touches);
+        replay_accesses_merge(out_accesses);
     else
-        replay_touches_finish(out_touches);
+        replay_accesses_finish(out_accesses);
     return status;
 }
 
@@ -134,7 +136,7 @@ static enum hal_status compare_piece(struct replay_lockstep *lockstep,
         const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                      replay_object_label(candidate->plan, buffer),
                                                      candidate->plan->objects[buffer].id);
-        replay_judge_bytes(&options->tolerance, type, offset, expected, actual, bytes, &errors);
+        replay_compare_bytes(&options->tolerance, type, offset, expected, actual, bytes, &errors);
         if (errors.wrong)
             add_place(range, offset, expected, actual, bytes, &errors, divergence);
     }
@@ -154,9 +156,9 @@ static enum hal_status compare_step(struct replay_lockstep *lockstep,
                                     const struct replay_step *step,
                                     struct replay_divergence *divergence)
 {
-    struct replay_touches writes;
-    HAL_TRY(
-        replay_step_touches(lockstep->serial, lockstep->reflection, step, REPLAY_WRITES, &writes));
+    struct replay_accesses writes;
+    HAL_TRY(replay_step_accesses(lockstep->serialized, lockstep->reflection, step, REPLAY_WRITES,
+                                 &writes));
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < writes.count && status == HAL_OK; i++) {
         const struct replay_touch *range = &writes.list[i];
@@ -170,7 +172,7 @@ static enum hal_status compare_step(struct replay_lockstep *lockstep,
     }
     if (status == HAL_OK && lockstep->keep && step->work && divergence->found)
         status = replay_bytes_take(lockstep->reference, &writes, &lockstep->outputs);
-    replay_touches_finish(&writes);
+    replay_accesses_finish(&writes);
     return status;
 }
 
@@ -178,14 +180,14 @@ static enum hal_status compare_step(struct replay_lockstep *lockstep,
 
 static enum hal_status keep_inputs(struct replay_lockstep *lockstep, const struct replay_step *step)
 {
-    struct replay_touches touches;
+    struct replay_accesses accesses;
     if (!lockstep->keep || !step->work)
         return HAL_OK;
-    HAL_TRY(replay_step_touches(lockstep->serial, lockstep->reflection, step,
-                                REPLAY_READS | REPLAY_WRITES, &touches));
+    HAL_TRY(replay_step_accesses(lockstep->serialized, lockstep->reflection, step,
+                                 REPLAY_READS | REPLAY_WRITES, &accesses));
     const enum hal_status status =
-        replay_bytes_take(lockstep->candidate, &touches, &lockstep->inputs);
-    replay_touches_finish(&touches);
+        replay_bytes_take(lockstep->candidate, &accesses, &lockstep->inputs);
+    replay_accesses_finish(&accesses);
     return status;
 }
 
@@ -198,16 +200,16 @@ static enum hal_status run_both(struct replay_lockstep *lockstep, size_t until)
 static enum hal_status run_steps(struct replay_lockstep *lockstep,
                                  struct replay_divergence *divergence)
 {
-    const struct replay_serial *serial = lockstep->serial;
-    for (size_t i = 0; i < serial->step_count && !divergence->found; i++) {
-        const struct replay_step *step = &serial->steps[i];
+    const struct replay_serialized *serialized = lockstep->serialized;
+    for (size_t i = 0; i < serialized->step_count && !divergence->found; i++) {
+        const struct replay_step *step = &serialized->steps[i];
         HAL_TRY(run_both(lockstep, step->submit_op));
         HAL_TRY(keep_inputs(lockstep, step));
         HAL_TRY(run_both(lockstep, step->submit_op + 2)); /* and the wait */
         HAL_TRY(compare_step(lockstep, step, divergence));
         divergence->step = i;
     }
-    return divergence->found ? HAL_OK : run_both(lockstep, serial->plan->op_count);
+    return divergence->found ? HAL_OK : run_both(lockstep, serialized->plan->op_count);
 }
 
 enum hal_status replay_lockstep_run(struct replay_lockstep *lockstep,

@@ -4,9 +4,9 @@
 #ifndef REPLAY_LOCKSTEP_H
 #define REPLAY_LOCKSTEP_H
 
-#include "replay/plan/touches.h"
+#include "replay/plan/accesses.h"
 #include "replay/player/player.h"
-#include "replay/variant/serial.h"
+#include "replay/variant/serialized.h"
 
 /* Bytes of a range, copied. */
 struct replay_bytes {
@@ -40,7 +40,7 @@ struct replay_divergence {
 };
 
 struct replay_lockstep {
-    const struct replay_serial *serial;
+    const struct replay_serialized *serialized;
     struct replay_player *candidate, *reference; /* of the serial plan */
     struct trace_reflection *reflection;
     /* Bytes of which both have their own fill were written by nobody, and do not differ. */
@@ -60,13 +60,14 @@ enum hal_status replay_lockstep_run(struct replay_lockstep *lockstep,
 void replay_bytes_finish(struct replay_bytes_list *bytes);
 
 /* Copies what a player's buffers hold in the ranges. */
-enum hal_status replay_bytes_take(struct replay_player *player, const struct replay_touches *ranges,
+enum hal_status replay_bytes_take(struct replay_player *player,
+                                  const struct replay_accesses *ranges,
                                   struct replay_bytes_list *out_bytes) HAL_CHECKED;
 
-/* What the step may do, by kind (touches.h); merged. */
-enum hal_status replay_step_touches(const struct replay_serial *serial,
-                                    struct trace_reflection *reflection,
-                                    const struct replay_step *step, uint32_t kinds,
-                                    struct replay_touches *out_touches) HAL_CHECKED;
+/* What the step may do, by kind (accesses.h); merged. */
+enum hal_status replay_step_accesses(const struct replay_serialized *serialized,
+                                     struct trace_reflection *reflection,
+                                     const struct replay_step *step, uint32_t kinds,
+                                     struct replay_accesses *out_accesses) HAL_CHECKED;
 
 #endif

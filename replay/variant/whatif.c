@@ -4,7 +4,7 @@
 #include "replay/variant/whatif.h"
 
 #include "hal/base/mem.h"
-#include "replay/plan/touches.h"
+#include "replay/plan/accesses.h"
 #include "replay/variant/whatif_parts.h"
 
 #include <inttypes.h>
@@ -413,19 +413,19 @@ static enum hal_status copy_without(struct transform *t, struct replay_object *o
 }
 
 /* Whether that barrier goes, by what is asked for and what the analysis says. */
-static bool is_dropped(struct transform *t, enum trace_verdict verdict)
+static bool is_dropped(struct transform *t, enum trace_barrier_need need)
 {
     const uint64_t number = t->barriers++;
     bool dropped = false;
     switch (t->what_if->barriers) {
     case REPLAY_BARRIERS_KEEP: break;
-    case REPLAY_BARRIERS_NEEDED: dropped = verdict == TRACE_BARRIER_REDUNDANT; break;
+    case REPLAY_BARRIERS_NEEDED: dropped = need == TRACE_BARRIER_REDUNDANT; break;
     case REPLAY_BARRIERS_NONE: dropped = true; break;
     case REPLAY_BARRIERS_ONE: dropped = number == t->what_if->barrier; break;
     }
-    t->info.dropped_redundant += dropped && verdict == TRACE_BARRIER_REDUNDANT;
-    t->info.dropped_unknown += dropped && verdict == TRACE_BARRIER_UNKNOWN;
-    t->info.dropped_needed += dropped && verdict == TRACE_BARRIER_NEEDED;
+    t->info.dropped_redundant += dropped && need == TRACE_BARRIER_REDUNDANT;
+    t->info.dropped_unknown += dropped && need == TRACE_BARRIER_UNKNOWN;
+    t->info.dropped_needed += dropped && need == TRACE_BARRIER_NEEDED;
     return dropped;
 }
 
@@ -439,16 +439,15 @@ static enum hal_status choose_barriers(struct transform *t, const struct replay_
     trace_hazards_begin(&hazards);
     trace_hazards_segments(&hazards, seal, segment, trace_reflection_mode, &t->reflection);
     const enum hal_status status = trace_hazards_end(&hazards);
-    size_t verdict = 0;
+    size_t place = 0;
     for (uint32_t i = 0; i < seal->segment_count && status == HAL_OK;
          i++, segment = trace_next_segment(segment)) {
-        while (verdict < hazards.barrier_count && hazards.barriers[verdict].command < i)
-            verdict++;
-        const bool known =
-            verdict < hazards.barrier_count && hazards.barriers[verdict].command == i;
+        while (place < hazards.barrier_count && hazards.barriers[place].command < i)
+            place++;
+        const bool known = place < hazards.barrier_count && hazards.barriers[place].command == i;
         if (segment->kind == TRACE_BARRIER)
             dropped[i] =
-                is_dropped(t, known ? hazards.barriers[verdict].verdict : TRACE_BARRIER_UNKNOWN);
+                is_dropped(t, known ? hazards.barriers[place].need : TRACE_BARRIER_UNKNOWN);
     }
     trace_hazards_finish(&hazards);
     return status;
@@ -542,7 +541,7 @@ static enum hal_status describe(struct transform *t)
                       !replay_plan_does_same(t->plan, t->variant);
     if (!t->info.changed)
         return HAL_OK;
-    return replay_what_if_judge(t->plan, t->variant, t->places, &t->info.hazards);
+    return replay_what_if_exit_code(t->plan, t->variant, t->places, &t->info.hazards);
 }
 
 enum hal_status replay_plan_what_if(const struct replay_plan *plan,
@@ -555,7 +554,7 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     if (!t)
         return hal_fail(HAL_NO_MEMORY, "no memory for a plan");
     *t = (struct transform){.plan = plan, .what_if = what_if};
-    enum hal_status status = replay_plan_derive(plan, &t->variant);
+    enum hal_status status = replay_plan_clone(plan, &t->variant);
     if (status == HAL_OK)
         status = make_places(t);
     if (status == HAL_OK)

@@ -5,7 +5,7 @@
  * the host is order.h's to say. */
 #include "format/analysis/segments.h"
 #include "hal/base/mem.h"
-#include "replay/plan/touches.h"
+#include "replay/plan/accesses.h"
 #include "replay/variant/order.h"
 #include "replay/variant/whatif_parts.h"
 
@@ -106,8 +106,8 @@ static bool changed_queue(const struct graph *g, const struct unit *a, const str
 }
 
 /* Two accesses that conflict, in the order in which they were handed in. */
-static void judge(struct graph *g, uint64_t buffer, const struct entry *old,
-                  const struct entry *access)
+static void order_access(struct graph *g, uint64_t buffer, const struct entry *old,
+                         const struct entry *access)
 {
     struct replay_what_if_hazards *r = g->result;
     const struct unit *a = &g->units[old->unit], *b = &g->units[access->unit];
@@ -182,7 +182,7 @@ static void add(struct graph *g, uint64_t buffer, const struct entry *access)
         const struct entry old = entries->list[i];
         const bool meets = old.begin < access->end && access->begin < old.end;
         if (meets && old.unit != access->unit && (old.writes || access->writes))
-            judge(g, buffer, &old, access);
+            order_access(g, buffer, &old, access);
         if (meets && stands_for(g, access, &old) && !cover(g, entries, i, access))
             return;
         if (entries->list[i].begin < entries->list[i].end)
@@ -327,9 +327,9 @@ static enum hal_status prepare(struct graph *g, const struct replay_plan *varian
                       : hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", g->plan->object_count);
 }
 
-enum hal_status replay_what_if_judge(const struct replay_plan *plan,
-                                     const struct replay_plan *variant, const uint32_t *places,
-                                     struct replay_what_if_hazards *out_hazards)
+enum hal_status replay_what_if_exit_code(const struct replay_plan *plan,
+                                         const struct replay_plan *variant, const uint32_t *places,
+                                         struct replay_what_if_hazards *out_hazards)
 {
     struct graph g = {.plan = plan, .places = places, .result = out_hazards};
     *out_hazards = (struct replay_what_if_hazards){0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of replay_plan_what_if: those that change a derived plan in place, and the judge of what
+/* Parts of replay_plan_what_if: those that change a cloned plan in place, and the check of what
  * came out. Private to replay/. */
 #ifndef REPLAY_WHATIF_PARTS_H
 #define REPLAY_WHATIF_PARTS_H
@@ -14,8 +14,8 @@ enum hal_status replay_what_if_merge(struct replay_plan *variant) HAL_CHECKED;
 enum hal_status replay_what_if_queues(struct replay_plan *variant, uint32_t queues) HAL_CHECKED;
 
 /* `places`: of each submission of `plan`, which of the variant's it became or is part of. */
-enum hal_status replay_what_if_judge(const struct replay_plan *plan,
-                                     const struct replay_plan *variant, const uint32_t *places,
-                                     struct replay_what_if_hazards *out_hazards) HAL_CHECKED;
+enum hal_status replay_what_if_exit_code(const struct replay_plan *plan,
+                                         const struct replay_plan *variant, const uint32_t *places,
+                                         struct replay_what_if_hazards *out_hazards) HAL_CHECKED;
 
 #endif

@@ -176,6 +176,6 @@ def keys(value):
         return set(value) | {key for inside in value.values() for key in keys(inside)}
     return {key for inside in value for key in keys(inside)} if isinstance(value, list) else set()
 printed = {key for line in open("printed", encoding="utf-8") for key in keys(json.loads(line))}
-assert {"wrote_minimal", "nan_map", "unjudged", "first_lost", "passed", "speed", "kernels", "dumps"} <= printed
+assert {"wrote_repro", "nan_map", "unjudged", "first_lost", "passed", "speed", "kernels", "dumps"} <= printed
 missing = sorted(key for key in printed if key not in named)
 assert not missing, missing' "$root/docs/man/hal-replay.1"

@@ -61,7 +61,7 @@ static enum hal_status note_verdict(struct view_findings *findings, uint32_t row
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(findings, verdicts, 1));
     findings->verdicts[findings->verdicts_count++] = (struct view_verdict){
-        .commands = row, .segment = barrier->command, .verdict = (uint32_t)barrier->verdict};
+        .commands = row, .segment = barrier->command, .need = (uint32_t)barrier->need};
     return HAL_OK;
 }
 
@@ -78,11 +78,11 @@ static enum hal_status take_hazards(void *user, const struct trace_command_buffe
     for (size_t i = 0; times && i < hazards->barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards->barriers[i];
         a->redundant.of += times;
-        if (barrier->verdict != TRACE_BARRIER_NEEDED)
+        if (barrier->need != TRACE_BARRIER_NEEDED)
             status = note_verdict(a->findings, row, barrier);
-        if (barrier->verdict == TRACE_BARRIER_REDUNDANT)
+        if (barrier->need == TRACE_BARRIER_REDUNDANT)
             count_in(&a->redundant, times, row, barrier->command);
-        else if (barrier->verdict == TRACE_BARRIER_UNKNOWN)
+        else if (barrier->need == TRACE_BARRIER_UNKNOWN)
             count_in(&a->unknown, times, row, barrier->command);
     }
     return status;

@@ -77,15 +77,15 @@ static int compare_verdicts(const void *left, const void *right)
     return a->segment < b->segment ? -1 : a->segment > b->segment;
 }
 
-enum trace_verdict view_findings_verdict(const struct view_findings *findings, uint32_t commands,
-                                         uint32_t segment)
+enum trace_barrier_need view_findings_barrier_need(const struct view_findings *findings,
+                                                   uint32_t commands, uint32_t segment)
 {
     const struct view_verdict wanted = {.commands = commands, .segment = segment};
     const struct view_verdict *found =
         findings->verdicts_count ? bsearch(&wanted, findings->verdicts, findings->verdicts_count,
                                            sizeof wanted, compare_verdicts)
                                  : NULL;
-    return found ? (enum trace_verdict)found->verdict : TRACE_BARRIER_NEEDED;
+    return found ? (enum trace_barrier_need)found->need : TRACE_BARRIER_NEEDED;
 }
 
 enum hal_status view_findings_find(const struct view_model *model,

@@ -49,7 +49,7 @@ struct view_finding {
 /* A barrier that is not known to be needed, by command buffer and number of the command. */
 struct view_verdict {
     uint32_t commands, segment;
-    uint32_t verdict; /* enum trace_verdict */
+    uint32_t need; /* enum trace_barrier_need */
 };
 
 struct view_findings {
@@ -70,8 +70,8 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
 void view_findings_finish(struct view_findings *findings);
 
 /* What is known about a barrier of a command buffer of the model. */
-enum trace_verdict view_findings_verdict(const struct view_findings *findings, uint32_t commands,
-                                         uint32_t segment);
+enum trace_barrier_need view_findings_barrier_need(const struct view_findings *findings,
+                                                   uint32_t commands, uint32_t segment);
 
 /* Share of the trace's time from first to last work, for sorting and for limits; 0 without cost. */
 double view_finding_share(const struct view_model *model, const struct view_finding *finding);

@@ -113,7 +113,7 @@ static int64_t *dispatch_begins(const struct inside *in)
     return NULL;
 }
 
-static void draw_tick(const struct inside *in, enum trace_verdict verdict, int64_t ns)
+static void draw_tick(const struct inside *in, enum trace_barrier_need need, int64_t ns)
 {
     static const struct {
         uint32_t character;
@@ -123,7 +123,7 @@ static void draw_tick(const struct inside *in, enum trace_verdict verdict, int64
                  [TRACE_BARRIER_UNKNOWN] = {'?', VIEW_STYLE_DIM}};
     const int column = view_column_of(in->axis->window, in->axis->area.columns, ns);
     if (column >= 0 && column < in->axis->area.columns)
-        view_put(in->axis->area, 0, column, looks[verdict].character, looks[verdict].style);
+        view_put(in->axis->area, 0, column, looks[need].character, looks[need].style);
 }
 
 void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count)
@@ -151,7 +151,7 @@ void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int c
             index += trace_is_work(op->kind);
             if (op->kind == TRACE_BARRIER)
                 draw_tick(&in,
-                          axis->view ? view_barrier_verdict(axis->view, commands, i)
+                          axis->view ? view_barrier_need(axis->view, commands, i)
                                      : TRACE_BARRIER_NEEDED,
                           begins ? begins[index] : s->begin_ns + in.share_ns * (int64_t)index);
         }

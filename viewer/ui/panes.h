@@ -260,7 +260,7 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
  * as needed until the findings are asked for. */
 const struct view_findings *view_findings_of(struct view *view);
 void view_next_finding(struct view *view, int key);
-enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
+enum trace_barrier_need view_barrier_need(struct view *view, uint32_t commands, uint32_t segment);
 
 /* A trace along one row of the screen. */
 struct view_axis {

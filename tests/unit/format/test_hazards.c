@@ -44,13 +44,13 @@ TEST(read_after_write_needs_its_barrier)
     touch(&h, 4, TRACE_ACCESS_READ, 9, 0, 96); /* ordered by 1: 3 is not needed */
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
     assert_int_equal(h.barrier_count, 2);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_NEEDED);
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_NEEDED);
     assert_int_equal(h.barriers[0].evidence.before, 0);
     assert_int_equal(h.barriers[0].evidence.after, 2);
     assert_int_equal(h.barriers[0].evidence.begin, 32);
     assert_int_equal(h.barriers[0].evidence.end, 64);
     assert_true(h.barriers[0].evidence.before_writes && !h.barriers[0].evidence.after_writes);
-    assert_int_equal(h.barriers[1].verdict, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[1].need, TRACE_BARRIER_REDUNDANT);
     assert_int_equal(h.race_count, 0);
     trace_hazards_finish(&h);
 }
@@ -64,8 +64,8 @@ TEST(of_two_barriers_in_a_row_one_is_kept)
     barrier(&h, 2, ALL, ALL);
     touch(&h, 3, TRACE_ACCESS_WRITE, 9, 0, 64);
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_REDUNDANT);
-    assert_int_equal(h.barriers[1].verdict, TRACE_BARRIER_NEEDED);
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[1].need, TRACE_BARRIER_NEEDED);
     trace_hazards_finish(&h);
 }
 
@@ -81,9 +81,9 @@ TEST(a_barrier_of_other_stages_or_bytes_leaves_a_race)
     touch(&h, 4, TRACE_ACCESS_READ, 9, 0, 32);
     touch(&h, 5, TRACE_ACCESS_READ, 9, 0, 64);
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_REDUNDANT);
-    assert_int_equal(h.barriers[1].verdict, TRACE_BARRIER_NEEDED);
-    assert_int_equal(h.barriers[2].verdict, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[1].need, TRACE_BARRIER_NEEDED);
+    assert_int_equal(h.barriers[2].need, TRACE_BARRIER_REDUNDANT);
     assert_int_equal(h.race_count, 1);
     assert_int_equal(h.races[0].before, 0);
     assert_int_equal(h.races[0].after, 5);
@@ -103,8 +103,8 @@ TEST(unknown_writes_make_unknown_barriers)
     barrier(&h, 4, ALL, ALL);
     touch(&h, 5, TRACE_ACCESS_READ, 7, 0, 64);
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_UNKNOWN);
-    assert_int_equal(h.barriers[1].verdict, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_UNKNOWN);
+    assert_int_equal(h.barriers[1].need, TRACE_BARRIER_REDUNDANT);
     trace_hazards_finish(&h);
 }
 
@@ -187,7 +187,7 @@ TEST(an_event_orders_what_came_before_its_signal)
     touch(&h, 4, TRACE_ACCESS_READ, 9, 0, 64);
     touch(&h, 5, TRACE_ACCESS_READ, 8, 0, 64); /* written behind the signal */
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_NEEDED);
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_NEEDED);
     assert_int_equal(h.race_count, 1);
     assert_int_equal(h.races[0].before, 2);
     trace_hazards_finish(&h);
@@ -204,7 +204,7 @@ TEST(too_many_pieces_decide_nothing_wrongly)
     touch(&h, command, TRACE_ACCESS_READ, 9, 0, 8);
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
     assert_true(h.undecided > 0);
-    assert_int_not_equal(h.barriers[0].verdict, TRACE_BARRIER_REDUNDANT);
+    assert_int_not_equal(h.barriers[0].need, TRACE_BARRIER_REDUNDANT);
     assert_int_equal(h.race_count, 0);
     trace_hazards_finish(&h);
 }
@@ -319,7 +319,7 @@ TEST(random_lists_agree_with_the_model)
         assert_int_equal(h.race_count == 0, race_free);
         race_free ? free_of_races++ : with_races++;
         for (size_t i = 0; i < h.barrier_count; i++) {
-            kept[h.barriers[i].command] = h.barriers[i].verdict != TRACE_BARRIER_REDUNDANT;
+            kept[h.barriers[i].command] = h.barriers[i].need != TRACE_BARRIER_REDUNDANT;
             kept[h.barriers[i].command] ? needed++ : redundant++;
         }
         if (race_free) {

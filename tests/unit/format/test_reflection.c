@@ -100,9 +100,9 @@ TEST(readers_do_not_conflict)
     }
     trace_hazards_access(&h, &(struct trace_access){6, 2, TRACE_ACCESS_WRITE, 5, 0, 8});
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.barriers[0].verdict, TRACE_BARRIER_REDUNDANT);
-    assert_int_equal(h.barriers[1].verdict, TRACE_BARRIER_REDUNDANT);
-    assert_int_equal(h.barriers[2].verdict, TRACE_BARRIER_NEEDED); /* the certain read */
+    assert_int_equal(h.barriers[0].need, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[1].need, TRACE_BARRIER_REDUNDANT);
+    assert_int_equal(h.barriers[2].need, TRACE_BARRIER_NEEDED); /* the certain read */
     assert_int_equal(h.race_count, 0);
     trace_hazards_finish(&h);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/search/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random
+/* replay/search/bisect.c, serialized.c, lockstep.c, repro.c, written.c: a wrong kernel at random
  * places of random traces is found each time, and reproduced by a trace of that command alone. */
 #include "replay/cli/report_parts.h"
 #include "replay/plan/frames.h"
 #include "replay/search/bisect.h"
-#include "replay/variant/serial.h"
+#include "replay/variant/serialized.h"
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/replay_trace.h"
@@ -205,14 +205,14 @@ static void expect_by_digest(struct fixture *f, const struct replay_options *opt
                                          .candidate_options = options,
                                          .reference_options = options,
                                          .narrow = true};
-    struct replay_finding finding;
-    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+    struct replay_bisect_result result;
+    if (replay_bisect_run(&bisect, &result) != HAL_OK)
         fail_msg("%s", hal_message());
-    assert_true(finding.found);
-    assert_int_equal(finding.where.submission, submission);
-    assert_true(finding.outputs[0].by_digest);
-    assert_true(finding.writers > 0);
-    assert_int_equal(finding.written_unknown, 0);
+    assert_true(result.found);
+    assert_int_equal(result.where.submission, submission);
+    assert_true(result.outputs[0].by_digest);
+    assert_true(result.writers > 0);
+    assert_int_equal(result.written_unknown, 0);
     replay_plan_destroy(plan);
 }
 
@@ -224,7 +224,7 @@ TEST_ON(a_wrong_kernel_is_found_wherever_it_is, struct fixture *f)
     fixture_need_compiler(f->candidate);
     for (int planting = 0; planting < PLANTINGS; planting++) {
         uint32_t words[64] = {0};
-        struct replay_finding finding;
+        struct replay_bisect_result result;
         do
             build(f, seed++);
         while (f->dispatches == 0);
@@ -248,22 +248,22 @@ TEST_ON(a_wrong_kernel_is_found_wherever_it_is, struct fixture *f)
                                              .reference_options = &reference_options,
                                              .narrow = true,
                                              .minimal = f->minimal};
-        if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        if (replay_bisect_run(&bisect, &result) != HAL_OK)
             fail_msg("seed %" PRIu64 ": %s", seed - 1, hal_message());
         char found[HAL_LOCATOR_BYTES], wanted[HAL_LOCATOR_BYTES];
-        hal_locator_print(&finding.where, found);
+        hal_locator_print(&result.where, found);
         hal_locator_print(&f->places[planted], wanted);
-        if (!finding.found || !finding.narrowed)
+        if (!result.found || !result.narrowed)
             fail_msg("seed %" PRIu64 ": %s was not found", seed - 1, wanted);
         if (strcmp(found, wanted) != 0)
             fail_msg("seed %" PRIu64 ": found %s, planted at %s", seed - 1, found, wanted);
-        assert_string_equal(finding.label, "some commands");
-        assert_non_null(strstr(finding.what, "dispatch of 'mix'"));
-        assert_int_equal(finding.output_count, 1);
-        assert_int_equal(finding.input_count, 3);
-        assert_int_equal(finding.outputs[0].sample_offset, 17 * 4);
-        assert_int_equal(finding.outputs[0].expected[0] ^ finding.outputs[0].actual[0], 4);
-        assert_true(finding.wrote_minimal);
+        assert_string_equal(result.label, "some commands");
+        assert_non_null(strstr(result.what, "dispatch of 'mix'"));
+        assert_int_equal(result.output_count, 1);
+        assert_int_equal(result.input_count, 3);
+        assert_int_equal(result.outputs[0].sample_offset, 17 * 4);
+        assert_int_equal(result.outputs[0].expected[0] ^ result.outputs[0].actual[0], 4);
+        assert_true(result.wrote_repro);
         const struct replay_report report = play(f, f->minimal);
         assert_true(report.different_reads > 0);
         assert_int_equal(report.first.different_bytes, 1);
@@ -279,7 +279,7 @@ TEST_ON(what_is_the_same_is_not_found, struct fixture *f)
     fixture_need_compiler(f->candidate);
     build(f, 77);
     struct replay_plan *plan = load(f->path);
-    struct replay_finding finding;
+    struct replay_bisect_result result;
     const struct replay_options options = {0};
     const struct replay_bisect bisect = {.plan = plan,
                                          .candidate = f->candidate,
@@ -289,11 +289,11 @@ TEST_ON(what_is_the_same_is_not_found, struct fixture *f)
                                          .narrow = true,
                                          .minimal = f->minimal};
     remove(f->minimal);
-    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+    if (replay_bisect_run(&bisect, &result) != HAL_OK)
         fail_msg("%s", hal_message());
-    assert_false(finding.found);
-    assert_true(finding.compared_bytes > 0);
-    assert_int_equal(finding.steps, plan->info.submissions);
+    assert_false(result.found);
+    assert_true(result.compared_bytes > 0);
+    assert_int_equal(result.steps, plan->info.submissions);
     FILE *file = fopen(f->minimal, "r");
     assert_null(file);
     replay_plan_destroy(plan);
@@ -342,11 +342,11 @@ static void build_unwritten(struct fixture *f, bool reads_all, uint64_t bytes)
         fail_msg("%s", hal_message());
 }
 
-static struct replay_finding find_unwritten(struct fixture *f)
+static struct replay_bisect_result find_unwritten(struct fixture *f)
 {
     const struct replay_options zeros = {0}, ones = {.fill = 0xff};
     struct replay_plan *plan = load(f->path);
-    struct replay_finding finding;
+    struct replay_bisect_result result;
     const struct replay_bisect bisect = {.plan = plan,
                                          .candidate = f->candidate,
                                          .reference = f->reference,
@@ -354,28 +354,28 @@ static struct replay_finding find_unwritten(struct fixture *f)
                                          .reference_options = &ones,
                                          .unwritten = true,
                                          .narrow = true};
-    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+    if (replay_bisect_run(&bisect, &result) != HAL_OK)
         fail_msg("%s", hal_message());
     replay_plan_destroy(plan);
-    return finding;
+    return result;
 }
 
 TEST_ON(who_reads_what_nobody_wrote_is_found, struct fixture *f)
 {
     fixture_need_compiler(f->candidate);
     build_unwritten(f, true, 64);
-    struct replay_finding finding = find_unwritten(f);
-    assert_true(finding.found && finding.narrowed);
-    assert_int_equal(finding.where.submission, 4);
-    assert_true(finding.where.has_dispatch);
-    assert_int_equal(finding.outputs[0].errors.wrong,
+    struct replay_bisect_result result = find_unwritten(f);
+    assert_true(result.found && result.narrowed);
+    assert_int_equal(result.where.submission, 4);
+    assert_true(result.where.has_dispatch);
+    assert_int_equal(result.outputs[0].errors.wrong,
                      32);          /* the low byte of out[0] to out[31]: 7 and 6 */
     build_unwritten(f, false, 64); /* copied, and not looked at */
     assert_false(find_unwritten(f).found);
     build_unwritten(f, false, 132); /* four bytes reach the host */
-    finding = find_unwritten(f);
-    assert_true(finding.found && finding.read_back);
-    assert_string_equal(finding.what, "the host reads buffer 'other' at offset 128");
+    result = find_unwritten(f);
+    assert_true(result.found && result.read_back);
+    assert_string_equal(result.what, "the host reads buffer 'other' at offset 128");
 }
 
 /* ---- Serial plans ---- */
@@ -386,32 +386,34 @@ TEST_ON(steps_stand_behind_what_can_run, struct fixture *f)
     for (uint64_t seed = 1; seed <= 200; seed++) {
         build(f, seed);
         struct replay_plan *plan = load(f->path);
-        struct replay_serial serial;
-        if (replay_serial_make(plan, &(struct replay_serial_options){0}, &serial) != HAL_OK)
+        struct replay_serialized serialized;
+        if (replay_serialized_make(plan, &(struct replay_serialized_options){0}, &serialized) !=
+            HAL_OK)
             fail_msg("%s", hal_message());
-        assert_int_equal(serial.step_count, plan->info.submissions);
-        assert_int_equal(serial.left_over, 0);
-        for (size_t i = 0; i < serial.step_count; i++)
-            assert_int_equal(serial.steps[i].submit->submission, i);
-        replay_serial_finish(&serial);
-        if (replay_serial_make(plan, &(struct replay_serial_options){.split = REPLAY_SPLIT_ALL},
-                               &serial) != HAL_OK)
+        assert_int_equal(serialized.step_count, plan->info.submissions);
+        assert_int_equal(serialized.left_over, 0);
+        for (size_t i = 0; i < serialized.step_count; i++)
+            assert_int_equal(serialized.steps[i].submit->submission, i);
+        replay_serialized_finish(&serialized);
+        if (replay_serialized_make(plan,
+                                   &(struct replay_serialized_options){.split = REPLAY_SPLIT_ALL},
+                                   &serialized) != HAL_OK)
             fail_msg("%s", hal_message());
         size_t dispatches = 0;
-        for (size_t i = 0; i < serial.step_count; i++)
-            dispatches += trace_is_dispatch(serial.steps[i].work->kind);
+        for (size_t i = 0; i < serialized.step_count; i++)
+            dispatches += trace_is_dispatch(serialized.steps[i].work->kind);
         assert_int_equal(dispatches, f->dispatches);
-        replay_serial_finish(&serial);
+        replay_serialized_finish(&serialized);
         if (f->dispatches) {
             const uint32_t last = choose(f, f->dispatches);
-            const struct replay_serial_options stop = {
+            const struct replay_serialized_options stop = {
                 .split = REPLAY_SPLIT_ALL, .has_stop = true, .stop = f->places[last]};
-            if (replay_serial_make(plan, &stop, &serial) != HAL_OK)
+            if (replay_serialized_make(plan, &stop, &serialized) != HAL_OK)
                 fail_msg("%s", hal_message());
-            const struct replay_step *step = &serial.steps[serial.step_count - 1];
+            const struct replay_step *step = &serialized.steps[serialized.step_count - 1];
             assert_int_equal(step->submit->submission, f->places[last].submission);
             assert_int_equal(step->dispatch, f->places[last].dispatch);
-            replay_serial_finish(&serial);
+            replay_serialized_finish(&serialized);
         }
         replay_plan_destroy(plan);
     }
@@ -423,7 +425,7 @@ TEST_ON(what_the_host_overtook_fails_as_it_did, struct fixture *f)
     struct trace_builder *b = &f->b;
     const struct trace_semaphore_value gate = {1, 1}, signals[] = {{2, 2}, {3, 1}}, six = {2, 6};
     static const uint8_t nines[] = {9, 9, 9, 9};
-    struct replay_finding finding;
+    struct replay_bisect_result result;
     builder_open(b, f->path, NULL);
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "overtaken", 0);
@@ -450,33 +452,33 @@ TEST_ON(what_the_host_overtook_fails_as_it_did, struct fixture *f)
                                              .candidate_options = &options,
                                              .reference_options = &options,
                                              .narrow = narrow != 0};
-        if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        if (replay_bisect_run(&bisect, &result) != HAL_OK)
             fail_msg("%s", hal_message());
-        assert_false(finding.found);
-        assert_int_equal(finding.compared_bytes, sizeof nines);
-        assert_int_equal(finding.report.different_outcomes, 0);
+        assert_false(result.found);
+        assert_int_equal(result.compared_bytes, sizeof nines);
+        assert_int_equal(result.report.different_outcomes, 0);
     }
     replay_plan_destroy(plan);
 }
 
 /* What a report says, as text. */
-static void print(const struct replay_finding *finding, char *out, size_t bytes)
+static void print(const struct replay_bisect_result *result, char *out, size_t bytes)
 {
     FILE *file = tmpfile();
     assert_non_null(file);
-    replay_print_finding(file, finding, "the recording", NULL);
+    replay_print_bisect(file, result, "the recording", NULL);
     rewind(file);
     out[fread(out, 1, bytes - 1, file)] = '\0';
     fclose(file);
 }
 
 /* Two fills, and the host read what the one had written that a replay runs first. */
-static struct replay_finding find_in_fills(struct fixture *f, bool ordered)
+static struct replay_bisect_result find_in_fills(struct fixture *f, bool ordered)
 {
     struct trace_builder *b = &f->b;
     const struct trace_semaphore_value done[2] = {{1, 1}, {2, 1}};
     static const uint8_t ones[] = {1, 1, 1, 1};
-    struct replay_finding finding;
+    struct replay_bisect_result result;
     builder_open(b, f->path, NULL);
     builder_semaphore_create(b, 1, "first", 0);
     builder_semaphore_create(b, 2, "second", 0);
@@ -498,48 +500,48 @@ static struct replay_finding find_in_fills(struct fixture *f, bool ordered)
                                          .candidate_options = &options,
                                          .reference_options = &options,
                                          .narrow = true};
-    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+    if (replay_bisect_run(&bisect, &result) != HAL_OK)
         fail_msg("%s", hal_message());
-    assert_true(finding.found);
-    assert_int_equal(finding.where.submission, 1);
+    assert_true(result.found);
+    assert_int_equal(result.where.submission, 1);
     replay_plan_destroy(plan);
-    return finding;
+    return result;
 }
 
 TEST_ON(a_race_is_named_before_the_suspect, struct fixture *f)
 {
     char text[4096];
-    struct replay_finding finding = find_in_fills(f, false);
-    assert_int_equal(finding.race_count, 1);
-    assert_string_equal(finding.races[0].buffer, "buffer 'filled'");
-    print(&finding, text, sizeof text);
+    struct replay_bisect_result result = find_in_fills(f, false);
+    assert_int_equal(result.race_count, 1);
+    assert_string_equal(result.races[0].buffer, "buffer 'filled'");
+    print(&result, text, sizeof text);
     const char *race =
         strstr(text, "race: #s0 (fill, command 0 of command buffer 0) and #s1 (fill, "
                      "command 0 of command buffer 0) touch buffer 'filled' [0, +16)");
     assert_ptr_equal(race, text);
     assert_non_null(strstr(text, "\nfirst difference from the recording: "));
-    finding = find_in_fills(f, true);
-    assert_int_equal(finding.race_count, 0);
-    print(&finding, text, sizeof text);
+    result = find_in_fills(f, true);
+    assert_int_equal(result.race_count, 0);
+    print(&result, text, sizeof text);
     assert_null(strstr(text, "race"));
 }
 
 TEST_ON(places_that_are_not_there_are_named, struct fixture *f)
 {
-    struct replay_serial serial;
+    struct replay_serialized serialized;
     build(f, 5);
     struct replay_plan *plan = load(f->path);
-    assert_int_equal(replay_serial_make(
-                         plan,
-                         &(struct replay_serial_options){.has_stop = true, .stop = {99, false, 0}},
-                         &serial),
-                     HAL_NOT_FOUND);
+    assert_int_equal(
+        replay_serialized_make(
+            plan, &(struct replay_serialized_options){.has_stop = true, .stop = {99, false, 0}},
+            &serialized),
+        HAL_NOT_FOUND);
     assert_non_null(strstr(hal_message(), "no submission #s99 that runs: they are #s0 to #s"));
-    assert_int_equal(replay_serial_make(plan,
-                                        &(struct replay_serial_options){.split = REPLAY_SPLIT_ALL,
-                                                                        .has_stop = true,
-                                                                        .stop = {0, true, 999}},
-                                        &serial),
+    assert_int_equal(replay_serialized_make(
+                         plan,
+                         &(struct replay_serialized_options){
+                             .split = REPLAY_SPLIT_ALL, .has_stop = true, .stop = {0, true, 999}},
+                         &serialized),
                      HAL_NOT_FOUND);
     assert_non_null(strstr(hal_message(), "submission #s0 has no dispatch d999: it has "));
     replay_plan_destroy(plan);
@@ -567,17 +569,17 @@ TEST(system_files_lie_in_folders_of_the_system)
 
 TEST(steps_that_agree_do_not_decide_doubtful_bytes)
 {
-    struct replay_finding finding = {.compared_bytes = 64};
-    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_SAME);
-    finding.report.doubtful_reads = 1;
-    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_INCOMPARABLE);
-    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_SAME);
-    finding.report.unwritten_reads = 1;
-    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_INCOMPARABLE);
-    finding.found = true;
-    assert_int_equal(replay_judge_finding(&finding, true), REPLAY_EXIT_DIFFERENT);
-    finding = (struct replay_finding){.compared_bytes = 0};
-    assert_int_equal(replay_judge_finding(&finding, false), REPLAY_EXIT_INCOMPARABLE);
+    struct replay_bisect_result result = {.compared_bytes = 64};
+    assert_int_equal(replay_bisect_exit_code(&result, true), REPLAY_EXIT_SAME);
+    result.report.doubtful_reads = 1;
+    assert_int_equal(replay_bisect_exit_code(&result, true), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_bisect_exit_code(&result, false), REPLAY_EXIT_SAME);
+    result.report.unwritten_reads = 1;
+    assert_int_equal(replay_bisect_exit_code(&result, false), REPLAY_EXIT_INCOMPARABLE);
+    result.found = true;
+    assert_int_equal(replay_bisect_exit_code(&result, true), REPLAY_EXIT_DIFFERENT);
+    result = (struct replay_bisect_result){.compared_bytes = 0};
+    assert_int_equal(replay_bisect_exit_code(&result, false), REPLAY_EXIT_INCOMPARABLE);
 }
 
 TEST_SUITE_FIXTURE(set_up, tear_down);

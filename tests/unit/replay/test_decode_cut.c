@@ -166,7 +166,7 @@ static enum replay_exit replay_cut(const struct fixture *f, uint64_t bytes, uint
         return REPLAY_EXIT_UNREADABLE;
     if (play(f, plan, &report) != HAL_OK)
         fail_msg("%llu bytes: %s", (unsigned long long)bytes, hal_message());
-    const enum replay_exit result = replay_judge(replay_plan_get_info(plan), &report);
+    const enum replay_exit result = replay_exit_code(replay_plan_get_info(plan), &report);
     if (result == REPLAY_EXIT_DIFFERENT)
         fail_msg("%llu bytes: %llu different, %s", (unsigned long long)bytes,
                  (unsigned long long)report.different_reads, report.first_outcome);

@@ -89,19 +89,19 @@ static void expect(const struct replay_report *report, uint64_t compared, uint64
 TEST(doubtful_ranges_are_apart_and_in_order)
 {
     static struct replay_player player;
-    struct replay_touches ranges;
+    struct replay_accesses ranges;
     struct trace_content_event event = {.buffer = SHARED, .offset = 8, .size = 16};
     struct replay_touch doubt[] = {
         {SHARED, 20, 32}, {OTHER, 0, 32}, {SHARED, 0, 10}, {SHARED, 9, 12}, {SHARED, 22, 23}};
     player.doubt.bytes =
-        (struct replay_touches){.list = doubt, .count = sizeof doubt / sizeof *doubt};
+        (struct replay_accesses){.list = doubt, .count = sizeof doubt / sizeof *doubt};
     assert_int_equal(replay_doubt_find(&player, &event, &ranges), HAL_OK);
     assert_int_equal(ranges.count, 2);
     assert_int_equal(ranges.list[0].begin, 8);
     assert_int_equal(ranges.list[0].end, 12);
     assert_int_equal(ranges.list[1].begin, 20);
     assert_int_equal(ranges.list[1].end, 24);
-    replay_touches_finish(&ranges);
+    replay_accesses_finish(&ranges);
 }
 
 TEST_ON(what_the_device_did_here_too_is_compared, struct play_fixture *f)

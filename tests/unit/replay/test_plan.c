@@ -141,7 +141,7 @@ TEST_ON(pieces_with_one_ticket_stay_in_order, struct fixture *fixture)
         assert_int_equal(plan->ops[i].action, REPLAY_WRITE);
         assert_int_equal(write->offset, (i - 1) * (4u << 20));
     }
-    assert_int_equal(find(plan, 1)->buffer.coverage.fill.end, 0);
+    assert_int_equal(find(plan, 1)->buffer.uninitialised.fill.end, 0);
     replay_plan_destroy(plan);
     free(data);
 }
@@ -166,7 +166,7 @@ TEST_ON(a_query_becomes_a_wait, struct fixture *fixture)
 
 static void expect_fill(const struct replay_plan *plan, uint64_t id, uint64_t begin, uint64_t end)
 {
-    const struct replay_range *fill = &find(plan, id)->buffer.coverage.fill;
+    const struct replay_range *fill = &find(plan, id)->buffer.uninitialised.fill;
     assert_int_equal(fill->begin, begin);
     assert_int_equal(fill->end, end);
 }

@@ -257,7 +257,7 @@ static bool is_same(const struct fixture *f, enum hal_status status,
                     const struct replay_report *report)
 {
     return status == HAL_OK &&
-           replay_judge(replay_plan_get_info(f->plan), report) == REPLAY_EXIT_SAME;
+           replay_exit_code(replay_plan_get_info(f->plan), report) == REPLAY_EXIT_SAME;
 }
 
 TEST_ON(the_recorded_bytes_are_the_same, struct fixture *f)
@@ -311,7 +311,8 @@ TEST_ON(other_bytes_are_different, struct fixture *f)
 {
     struct replay_report report;
     assert_int_equal(run(f, WRONG_BYTES, &report), HAL_OK);
-    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report), REPLAY_EXIT_DIFFERENT);
+    assert_int_equal(replay_exit_code(replay_plan_get_info(f->plan), &report),
+                     REPLAY_EXIT_DIFFERENT);
     assert_int_equal(report.different_reads, 1);
     assert_int_equal(report.first.actual[0], VALUE + 1);
     assert_int_equal(report.first.expected[0], VALUE);
@@ -325,9 +326,10 @@ TEST_ON(wrong_bytes_in_doubt_are_never_the_same, struct fixture *f)
     assert_int_equal(report.doubtful_reads, 1);
     assert_int_equal(report.different_reads, 1);
     assert_int_equal(report.first.offset, 8);
-    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report), REPLAY_EXIT_DIFFERENT);
+    assert_int_equal(replay_exit_code(replay_plan_get_info(f->plan), &report),
+                     REPLAY_EXIT_DIFFERENT);
     report.different_reads = 0;
-    assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report),
+    assert_int_equal(replay_exit_code(replay_plan_get_info(f->plan), &report),
                      REPLAY_EXIT_INCOMPARABLE);
 }
 
@@ -338,7 +340,7 @@ TEST_ON(right_bytes_in_doubt_are_the_same_where_kernels_are, struct fixture *f)
     for (f->fill = 0; f->fill < 2; f->fill++) {
         assert_int_equal(run(f, DOUBTS_ALONE, &report), HAL_OK);
         assert_int_equal(report.doubtful_reads, f->fill);
-        assert_int_equal(replay_judge(replay_plan_get_info(f->plan), &report),
+        assert_int_equal(replay_exit_code(replay_plan_get_info(f->plan), &report),
                          f->fill ? REPLAY_EXIT_INCOMPARABLE : REPLAY_EXIT_SAME);
     }
     f->fill = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/compare/verdict.c, report.c, report_json.c: verdicts, times, text and JSON. */
+/* replay/compare/exit_code.c, report.c, report_json.c: verdicts, times, text and JSON. */
 #include "replay/cli/report.h"
 #include "tests/support/test.h"
 
@@ -27,25 +27,25 @@ TEST(verdicts)
 {
     struct replay_plan_info plan = whole_plan();
     struct replay_report report = {0};
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     report.compared_reads = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_SAME);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_SAME);
     plan.unrecorded_reads = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     plan.unrecorded_reads = 0;
     plan.skipped_reads = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     plan.skipped_reads = 0;
     plan.incomplete = "cut off";
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     plan.incomplete = "";
     report.unmet_losses = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     report.different_outcomes = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_DIFFERENT);
     report.different_outcomes = 0;
     report.different_reads = 1;
-    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
+    assert_int_equal(replay_exit_code(&plan, &report), REPLAY_EXIT_DIFFERENT);
 }
 
 TEST(medians)
@@ -265,10 +265,10 @@ TEST(a_comparison_says_which_is_which)
                                      .report = {.compared_reads = 1},
                                      .compare = "other.pb.zst",
                                      .slower = true,
-                                     .trial = {.pairs = 6,
-                                               .base = {.median_ns = 1000000},
-                                               .variant = {.median_ns = 2000000},
-                                               .gain = {0.4, 0.5, 0.6}}};
+                                     .paired = {.pairs = 6,
+                                                .base = {.median_ns = 1000000},
+                                                .variant = {.median_ns = 2000000},
+                                                .gain = {0.4, 0.5, 0.6}}};
     expect(replay_print_text, &summary,
            "time: 1.000 ms, and 2.000 ms with other.pb.zst: 0.500x as fast (95 % interval 0.400 to "
            "0.600, 6 pairs): SLOWER\n");
@@ -286,7 +286,7 @@ TEST(a_comparison_says_which_is_which)
     summary.error = "";
     summary.slower = false;
     expect(replay_print_text, &summary, "0.600, 6 pairs)\n");
-    summary.trial.gain = (struct trace_interval){0.9, 1, 1.1};
+    summary.paired.gain = (struct trace_interval){0.9, 1, 1.1};
     expect(replay_print_text, &summary, "1.100, 6 pairs): no difference that is sure\n");
 }
 

@@ -105,8 +105,8 @@ static const struct replay_buffer_substitute other_numbers = {"numbers", (const 
                                                               BYTES};
 static const struct replay_type_rule floats[] = {{"c", REPLAY_F32}, {"d", REPLAY_F32}};
 
-static struct replay_finding verify(struct fixture *f, struct hal_device *reference,
-                                    struct replay_options options)
+static struct replay_bisect_result verify(struct fixture *f, struct hal_device *reference,
+                                          struct replay_options options)
 {
     static const struct replay_options recorded;
     const struct replay_bisect bisect = {.plan = f->plan,
@@ -114,10 +114,10 @@ static struct replay_finding verify(struct fixture *f, struct hal_device *refere
                                          .reference = reference,
                                          .candidate_options = &options,
                                          .reference_options = &recorded};
-    struct replay_finding finding;
-    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+    struct replay_bisect_result result;
+    if (replay_bisect_run(&bisect, &result) != HAL_OK)
         fail_msg("%s", hal_message());
-    return finding;
+    return result;
 }
 
 /* ---- With a second device ---- */
@@ -125,26 +125,26 @@ static struct replay_finding verify(struct fixture *f, struct hal_device *refere
 TEST_ON(everything_written_is_compared, struct fixture *f)
 {
     load(f, true);
-    const struct replay_finding finding = verify(f, f->reference, (struct replay_options){0});
-    assert_false(finding.found);
-    assert_int_equal(finding.steps, 3);
-    assert_int_equal(finding.compared_bytes, 4 * BYTES);
+    const struct replay_bisect_result result = verify(f, f->reference, (struct replay_options){0});
+    assert_false(result.found);
+    assert_int_equal(result.steps, 3);
+    assert_int_equal(result.compared_bytes, 4 * BYTES);
 }
 
 TEST_ON(the_first_submission_that_differs_ends_it, struct fixture *f)
 {
     load(f, true);
-    const struct replay_finding finding =
+    const struct replay_bisect_result result =
         verify(f, f->reference,
                (struct replay_options){
                    .buffers = &other_numbers, .buffer_count = 1, .types = floats, .type_count = 2});
-    assert_true(finding.found);
-    assert_false(finding.narrowed);
-    assert_int_equal(finding.where.submission, 1);
-    assert_int_equal(finding.steps, 2);
-    assert_int_equal(finding.compared_bytes, 3 * BYTES);
-    assert_int_equal(finding.output_count, 1);
-    const struct replay_finding_range *out = &finding.outputs[0];
+    assert_true(result.found);
+    assert_false(result.narrowed);
+    assert_int_equal(result.where.submission, 1);
+    assert_int_equal(result.steps, 2);
+    assert_int_equal(result.compared_bytes, 3 * BYTES);
+    assert_int_equal(result.output_count, 1);
+    const struct replay_bisect_range *out = &result.outputs[0];
     assert_string_equal(out->buffer, "buffer 'c'");
     assert_int_equal(out->errors.type, REPLAY_F32);
     assert_int_equal(out->errors.elements, 4);
@@ -165,9 +165,9 @@ TEST_ON(a_tolerance_is_that_of_each_buffer, struct fixture *f)
                                      .type_count = 2};
     assert_false(verify(f, f->reference, options).found);
     options.types = bytes_in_d; /* 0x00 and 0x20 */
-    const struct replay_finding finding = verify(f, f->reference, options);
-    assert_true(finding.found);
-    assert_int_equal(finding.where.submission, 2);
+    const struct replay_bisect_result result = verify(f, f->reference, options);
+    assert_true(result.found);
+    assert_int_equal(result.where.submission, 2);
     options.types = floats;
     options.tolerance.relative = 0.24; /* 0.5 is a quarter of what is expected */
     assert_int_equal(verify(f, f->reference, options).where.submission, 1);
@@ -180,25 +180,25 @@ TEST_ON(digests_are_those_of_what_is_there, struct fixture *f)
     load(f, true);
     assert_int_equal(f->plan->info.written_ranges, 4);
     assert_int_equal(f->plan->info.written_digests, 4);
-    const struct replay_finding finding = verify(f, NULL, (struct replay_options){0});
-    assert_false(finding.found);
-    assert_int_equal(finding.written_ranges, 4);
-    assert_int_equal(finding.written_unknown, 0);
-    assert_int_equal(finding.compared_bytes, 4 * BYTES);
+    const struct replay_bisect_result result = verify(f, NULL, (struct replay_options){0});
+    assert_false(result.found);
+    assert_int_equal(result.written_ranges, 4);
+    assert_int_equal(result.written_unknown, 0);
+    assert_int_equal(result.compared_bytes, 4 * BYTES);
 }
 
 TEST_ON(the_first_digest_that_differs_ends_it, struct fixture *f)
 {
     load(f, true);
-    const struct replay_finding finding =
+    const struct replay_bisect_result result =
         verify(f, NULL, (struct replay_options){.buffers = &other_numbers, .buffer_count = 1});
-    assert_true(finding.found);
-    assert_int_equal(finding.where.submission, 1);
-    assert_int_equal(finding.written_ranges, 3);
-    assert_int_equal(finding.output_count, 1);
-    assert_true(finding.outputs[0].by_digest);
-    assert_string_equal(finding.outputs[0].buffer, "buffer 'c'");
-    assert_memory_equal(finding.outputs[0].actual, others, BYTES);
+    assert_true(result.found);
+    assert_int_equal(result.where.submission, 1);
+    assert_int_equal(result.written_ranges, 3);
+    assert_int_equal(result.output_count, 1);
+    assert_true(result.outputs[0].by_digest);
+    assert_string_equal(result.outputs[0].buffer, "buffer 'c'");
+    assert_memory_equal(result.outputs[0].actual, others, BYTES);
 }
 
 /* What the capture did not see, what a tolerance cannot be applied to, and what began with other
@@ -207,21 +207,21 @@ TEST_ON(what_digests_cannot_tell_is_counted, struct fixture *f)
 {
     load(f, false);
     assert_int_equal(f->plan->info.written_digests, 3);
-    struct replay_finding finding = verify(f, NULL, (struct replay_options){0});
-    assert_false(finding.found);
-    assert_int_equal(finding.written_ranges, 3);
-    assert_int_equal(finding.written_unknown, 1);
-    finding =
+    struct replay_bisect_result result = verify(f, NULL, (struct replay_options){0});
+    assert_false(result.found);
+    assert_int_equal(result.written_ranges, 3);
+    assert_int_equal(result.written_unknown, 1);
+    result =
         verify(f, NULL,
                (struct replay_options){
                    .buffers = &other_numbers, .buffer_count = 1, .tolerance = {.absolute = 1}});
-    assert_false(finding.found);
-    assert_int_equal(finding.written_ranges, 3);
-    assert_int_equal(finding.written_unjudged, 1);
-    finding = verify(f, NULL, (struct replay_options){.fill = 7});
-    assert_false(finding.found);
-    assert_int_equal(finding.written_ranges, 0);
-    assert_int_equal(finding.written_unknown, 4);
+    assert_false(result.found);
+    assert_int_equal(result.written_ranges, 3);
+    assert_int_equal(result.written_unjudged, 1);
+    result = verify(f, NULL, (struct replay_options){.fill = 7});
+    assert_false(result.found);
+    assert_int_equal(result.written_ranges, 0);
+    assert_int_equal(result.written_unknown, 4);
 }
 
 TEST_SUITE_FIXTURE(set_up, tear_down);

@@ -2,7 +2,7 @@
 /* replay/variant/whatif.c and trial.c: what a changed plan does, operation by operation, that it
  * still gives the recorded bytes, and the interval of a gain. */
 #include "replay/player/player.h"
-#include "replay/search/trial.h"
+#include "replay/search/paired_run.h"
 #include "replay/variant/whatif.h"
 #include "tests/support/folder.h"
 #include "tests/support/replay_trace.h"

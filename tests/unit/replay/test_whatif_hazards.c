@@ -99,14 +99,14 @@ static void judge(struct fixture *f, size_t dropped)
     static const uint32_t places[] = {0, 1, 2, 3, 4, 5, 6, 7};
     size_t waits = 0;
     load(f);
-    assert_int_equal(replay_plan_derive(f->plan, &f->variant), HAL_OK);
+    assert_int_equal(replay_plan_clone(f->plan, &f->variant), HAL_OK);
     for (size_t i = 0; i < f->plan->op_count; i++) {
         const struct replay_op *op = &f->plan->ops[i];
         const bool waiting = op->action == REPLAY_WAIT || op->action == REPLAY_WAIT_IDLE;
         if (!waiting || ++waits != dropped)
             assert_int_equal(replay_plan_emit(f->variant, op), HAL_OK);
     }
-    if (replay_what_if_judge(f->plan, f->variant, places, &f->hazards) != HAL_OK)
+    if (replay_what_if_exit_code(f->plan, f->variant, places, &f->hazards) != HAL_OK)
         fail_msg("%s", hal_message());
     assert_false(f->hazards.incomplete);
 }

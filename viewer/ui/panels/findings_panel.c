@@ -92,12 +92,12 @@ const struct view_findings *view_findings_of(struct view *view)
     return panel_of(view)->found ? panel_of(view)->found : &none;
 }
 
-enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment)
+enum trace_barrier_need view_barrier_need(struct view *view, uint32_t commands, uint32_t segment)
 {
     enum { CHEAP = 300000 }; /* segments: looked at without being asked */
     if (!panel_of(view)->found && trace_reader_counts(view->model->reader)->segments > CHEAP)
         return TRACE_BARRIER_NEEDED;
-    return view_findings_verdict(view_findings_of(view), commands, segment);
+    return view_findings_barrier_need(view_findings_of(view), commands, segment);
 }
 
 /* ---- The panel ---------------------------------------------------------------------------- */

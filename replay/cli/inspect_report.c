@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what was looked at. */
+#include "format/base/json.h"
+#include "hal/base/text.h"
+#include "replay/cli/options.h"
+#include "replay/cli/report.h"
+#include "replay/cli/report_parts.h"
+
+#include <inttypes.h>
+
+static void print_times(FILE *file, const char *what, const struct replay_times *times)
+{
+    fprintf(file, "  %s: min %.3f, median %.3f, p99 %.3f, max %.3f us\n", what,
+            (double)times->min_ns / 1e3, (double)times->median_ns / 1e3,
+            (double)times->p99_ns / 1e3, (double)times->max_ns / 1e3);
+}
+
+void replay_print_inspect(FILE *file, const struct replay_program *program,
+                          const struct replay_inspect_result *result)
+{
+    const struct replay_inspect *look = &program->look;
+    char where[HAL_LOCATOR_BYTES];
+    if (look->has_stop)
+        fprintf(file, "stopped behind %s, after %" PRIu64 " steps\n",
+                hal_locator_print(&look->stop, where), result->steps);
+    for (size_t i = 0; i < look->dump_count; i++)
+        fprintf(file, "buffer '%s' behind %s: %" PRIu64 " bytes as %s in %s\n",
+                hal_shown(program->dumps[i].buffer).text,
+                hal_locator_print(&program->dumps[i].where, where), result->dump_bytes[i],
+                replay_type_name(result->dump_types[i]), hal_shown(program->dumps[i].path).text);
+    if (!look->has_loop)
+        return;
+    fprintf(file, "%s, %s, alone, %" PRIu64 " times:\n", hal_locator_print(&look->loop, where),
+            hal_shown(result->loop_name).text, result->loop_runs);
+    print_times(file, "from submit to end", &result->loop);
+    print_times(file, "an empty submission", &result->empty);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_dump(struct trace_text *text, const struct replay_dump *dump, uint64_t bytes,
+                      enum replay_type type)
+{
+    char where[HAL_LOCATOR_BYTES];
+    trace_json_open(text, '{');
+    trace_json_member_text(text, "buffer", dump->buffer);
+    trace_json_member_text(text, "locator", hal_locator_print(&dump->where, where));
+    trace_json_member_text(text, "file", dump->path);
+    trace_json_member_u64(text, "bytes", bytes);
+    trace_json_member_text(text, "type", replay_type_name(type));
+    trace_json_close(text, '}');
+}
+
+void replay_print_inspect_json(struct trace_text *text, const struct replay_program *program,
+                               const struct replay_inspect_result *result)
+{
+    const struct replay_inspect *look = &program->look;
+    char where[HAL_LOCATOR_BYTES];
+    trace_json_member_open(text, "look", '{');
+    trace_json_member_text(text, "stopped_at",
+                           look->has_stop ? hal_locator_print(&look->stop, where) : "");
+    trace_json_member_u64(text, "steps", result->steps);
+    trace_json_member_open(text, "dumps", '[');
+    for (size_t i = 0; i < look->dump_count; i++)
+        json_dump(text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
+    trace_json_close(text, ']');
+    if (look->has_loop) {
+        trace_json_member_text(text, "loop", hal_locator_print(&look->loop, where));
+        trace_json_member_u64(text, "loop_runs", result->loop_runs);
+        replay_json_times(text, "loop_ns", &result->loop);
+        replay_json_times(text, "empty_ns", &result->empty);
+    }
+    trace_json_close(text, '}');
+}
