@@ -144,16 +144,19 @@ static enum hal_status find_name(const struct hal_command_line *line, const char
     return HAL_OK;
 }
 
-static enum hal_status find_letter(const struct hal_command_line *line, char letter,
-                                   const struct hal_option **out_option)
+/* The letter at `at`, in `argument`. */
+static enum hal_status find_letter(const struct hal_command_line *line, const char *argument,
+                                   const char *at, const struct hal_option **out_option)
 {
     for (const struct hal_option *o = NULL; (o = following(line, o)) != NULL;) {
-        if (o->name && o->letter == letter) {
+        if (o->name && o->letter == *at) {
             *out_option = real(line, o);
             return HAL_OK;
         }
     }
-    return hal_fail(HAL_INVALID, "unknown option '-%c' (see %s%s%s --help)", letter, line->program,
+    const char *word = argument[2] ? argument : "";
+    return hal_fail(HAL_INVALID, "unknown option '-%c'%s%s%s (see %s%s%s --help)", *at,
+                    *word ? " in '" : "", word, *word ? "'" : "", line->program,
                     line->verb ? " " : "", line->verb ? line->verb : "");
 }
 
@@ -213,7 +216,7 @@ static enum hal_status take_letters(struct parser *p, char *argument)
     for (char *at = argument + 1; *at && p->out->asked == HAL_ASKED_NOTHING; at++) {
         const struct hal_option *option;
         const char written[] = {'-', *at, '\0'};
-        HAL_TRY(find_letter(p->line, *at, &option));
+        HAL_TRY(find_letter(p->line, argument, at, &option));
         if (at[1] == '=')
             return take(p, option, written, at + 2);
         if (at[1] && option->argument && !is_optional(option))
