@@ -7,7 +7,6 @@
 #include "hal/base/locator.h"
 #include "hal/base/message.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ struct window {
 struct dump {
     struct trace_reader *reader;
     struct tool_printer out;
-    bool with_segments;
+    bool without_segments;
     /* What is shown. */
     struct window window;
     bool kinds[TRACE_PLACES], has_kinds, has_object;
@@ -196,7 +195,7 @@ static enum hal_status visit(void *user, const struct trace_event *event,
         return HAL_OK;
     dump->printed++;
     print_event(dump, event);
-    for (uint32_t i = 0; segments && dump->with_segments && i < seal->segment_count; i++) {
+    for (uint32_t i = 0; segments && !dump->without_segments && i < seal->segment_count; i++) {
         print_segment(dump, seal, i, segments);
         HAL_TRY(tool_write(&dump->out.text, false));
         segments = trace_next_segment(segments);
@@ -243,37 +242,22 @@ static int64_t add_ns(int64_t a, int64_t b)
 }
 
 /* Microseconds since the capture began, as they are printed. */
-static bool parse_us(const char *option, const char *text, int64_t *out_ns)
+static enum hal_status take_us(const char *option, const char *text, int64_t *out_ns)
 {
     char *rest;
     const double us = strtod(text, &rest);
-    if (rest == text || *rest || !(us > -9e15 && us < 9e15)) {
-        tool_error("dump: --%s=%s: not a number of microseconds", option, text);
-        return false;
-    }
+    if (rest == text || *rest || !(us > -9e15 && us < 9e15))
+        return hal_fail(HAL_INVALID, "--%s=%s: not a number of microseconds", option, text);
     *out_ns = (int64_t)(us * 1000);
-    return true;
+    return HAL_OK;
 }
 
-static bool parse_object(const char *text, uint64_t *out)
-{
-    char *rest;
-    *out = strtoull(text, &rest, 10);
-    if (*text >= '0' && *text <= '9' && !*rest)
-        return true;
-    tool_error("dump: --object=%s: not a number", text);
-    return false;
-}
-
-static bool parse_place(const char *text, uint64_t *out_submission)
+static enum hal_status take_place(const char *text, uint64_t *out_submission)
 {
     struct hal_locator place;
-    if (hal_locator_parse(text, &place) != HAL_OK) {
-        tool_error("dump: --submission: %s", hal_message());
-        return false;
-    }
+    const enum hal_status status = hal_locator_parse(text, &place);
     *out_submission = place.submission;
-    return true;
+    return hal_add_context(status, "--submission");
 }
 
 static const char *event_name_at(uint32_t place)
@@ -282,7 +266,7 @@ static const char *event_name_at(uint32_t place)
     return layout ? layout->name : "";
 }
 
-static void refuse_kind(const char *text, size_t length)
+static enum hal_status refuse_kind(const char *text, size_t length)
 {
     char names[TRACE_PLACES * 32];
     size_t at = 0;
@@ -291,11 +275,12 @@ static void refuse_kind(const char *text, size_t length)
             at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "",
                                    event_name_at(place));
     }
-    tool_error("dump: --kind: there are no events '%.*s'; there are: %s", (int)length, text, names);
+    return hal_fail(HAL_INVALID, "--kind: there are no events '%.*s'; there are: %s", (int)length,
+                    text, names);
 }
 
 /* "submit,semaphore_wait". */
-static bool parse_kinds(struct dump *dump, const char *text)
+static enum hal_status take_kinds(struct dump *dump, const char *text)
 {
     for (dump->has_kinds = true;;) {
         const size_t length = strcspn(text, ",");
@@ -303,54 +288,76 @@ static bool parse_kinds(struct dump *dump, const char *text)
         while (place < TRACE_PLACES && (!length || strlen(event_name_at(place)) != length ||
                                         strncmp(event_name_at(place), text, length) != 0))
             place++;
-        if (place == TRACE_PLACES) {
-            refuse_kind(text, length);
-            return false;
-        }
+        if (place == TRACE_PLACES)
+            return refuse_kind(text, length);
         dump->kinds[place] = true;
         if (!text[length])
-            return true;
+            return HAL_OK;
         text += length + 1;
     }
 }
 
-static bool parse_options(struct dump *dump, int argc, char **argv)
+enum { FROM, TO, KIND, OBJECT, SUBMISSION };
+
+static enum hal_status take(void *user, const struct hal_option *option, char *value)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"no-segments", no_argument, NULL, 's'},
-                                            {"from", required_argument, NULL, 'b'},
-                                            {"to", required_argument, NULL, 'e'},
-                                            {"kind", required_argument, NULL, 'k'},
-                                            {"object", required_argument, NULL, 'o'},
-                                            {"submission", required_argument, NULL, 'n'},
-                                            {0}};
+    struct dump *dump = user;
     struct window *window = &dump->window;
-    bool good = true;
-    window->first_ns = INT64_MIN;
-    window->last_ns = INT64_MAX;
-    for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (option) {
-        case 'j': dump->out.as_json = true; break;
-        case 's': dump->with_segments = false; break;
-        case 'b': good = window->has_times = parse_us("from", optarg, &window->first_ns); break;
-        case 'e': good = window->has_times = parse_us("to", optarg, &window->last_ns); break;
-        case 'k': good = parse_kinds(dump, optarg); break;
-        case 'o': good = dump->has_object = parse_object(optarg, &dump->object); break;
-        case 'n': good = window->has_submission = parse_place(optarg, &window->submission); break;
-        default: (void)tool_wrong_option("dump", argv); good = false;
-        }
+    switch (option->id) {
+    case FROM: window->has_times = true; return take_us("from", value, &window->first_ns);
+    case TO: window->has_times = true; return take_us("to", value, &window->last_ns);
+    case KIND: return take_kinds(dump, value);
+    case OBJECT: dump->has_object = true; return tool_take_number(user, option, value);
+    default: window->has_submission = true; return take_place(value, &window->submission);
     }
-    return good;
 }
 
-static int run(int argc, char **argv)
+static const struct hal_option options[] = {
+    {.name = "json",
+     .help = "one JSON object per line; times are nanoseconds",
+     .target = offsetof(struct dump, out.as_json)},
+    {.name = "no-segments",
+     .help = "leave the commands out",
+     .target = offsetof(struct dump, without_segments)},
+    {.name = "from",
+     .argument = "US",
+     .help = "only what happened from then on, as times are printed",
+     .take = take,
+     .id = FROM},
+    {.name = "to",
+     .argument = "US",
+     .help = "only what happened until then",
+     .take = take,
+     .id = TO},
+    {.name = "kind",
+     .argument = "KINDS",
+     .help = "only these events: submit,semaphore_wait",
+     .take = take,
+     .id = KIND},
+    {.name = "object",
+     .argument = "N",
+     .help = "only events that name the object",
+     .take = take,
+     .target = offsetof(struct dump, object),
+     .id = OBJECT},
+    {.name = "submission",
+     .argument = "PLACE",
+     .help = "only events of that submission, #s12, or of that which the dispatch #s12.d40 is in",
+     .take = take,
+     .id = SUBMISSION},
+    {0},
+};
+
+static int run(char **argv)
 {
     static struct dump dump; /* large */
+    struct tool_words words;
     memset(&dump, 0, sizeof dump);
-    dump.with_segments = true;
-    if (!parse_options(&dump, argc, argv))
-        return TOOL_USAGE;
-    const char *path = tool_one_file(argc, argv, optind);
+    dump.window.first_ns = INT64_MIN;
+    dump.window.last_ns = INT64_MAX;
+    if (!tool_parse(&tool_dump, argv, &dump, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&tool_dump, &words);
     if (!path)
         return TOOL_USAGE;
     enum hal_status status = trace_reader_open(path, &dump.reader);
@@ -382,17 +389,10 @@ static int run(int argc, char **argv)
 const struct tool_command tool_dump = {
     .name = "dump",
     .summary = "every event, one line each",
-    .help =
+    .usage =
         "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"
-        "sealed command buffer its commands. Times are microseconds since the capture began.\n\n"
-        "  --json          one JSON object per line; times are nanoseconds\n"
-        "  --no-segments   leave the commands out\n"
-        "  --from=US, --to=US   only what happened in that time, as it is printed\n"
-        "  --kind=KIND,...      only these events: submit,semaphore_wait\n"
-        "  --object=N           only events that name the object\n"
-        "  --submission=PLACE   only events of that submission, #s12, or of that which the "
-        "dispatch\n"
-        "                       #s12.d40 is in\n",
+        "sealed command buffer its commands. Times are microseconds since the capture began.\n",
+    .options = options,
     .run = run,
 };

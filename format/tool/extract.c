@@ -9,7 +9,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,14 +220,6 @@ static enum hal_status extract_file(struct extract *e, const char *path, const c
     return status;
 }
 
-static bool parse_number(const char *text, uint64_t *out)
-{
-    char *rest;
-    errno = 0;
-    *out = strtoull(text, &rest, 10);
-    return isdigit((unsigned char)*text) && !*rest && errno == 0 && *out > 0;
-}
-
 static int extract(const char *path, struct extract *e, const char *file, uint64_t content,
                    const char *output)
 {
@@ -248,64 +239,77 @@ static int extract(const char *path, struct extract *e, const char *file, uint64
     return code;
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct extract e;
+    const char *file, *output;
+    uint64_t content;
+};
+
+static enum hal_status take_content(void *user, const struct hal_option *option, char *value)
 {
-    static const struct option options[] = {{"executables", required_argument, NULL, 'e'},
-                                            {"content", required_argument, NULL, 'c'},
-                                            {"file", required_argument, NULL, 'p'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"force", no_argument, NULL, 'f'},
-                                            TOOL_BASE_OPTION,
-                                            {0}};
-    struct extract e = {0};
-    const char *output = NULL, *file = NULL;
-    uint64_t content = 0;
-    for (int option; (option = getopt_long(argc, argv, "o:f", options, NULL)) != -1;) {
-        switch (option) {
-        case 'e': e.folder = optarg; break;
-        case 'o': output = optarg; break;
-        case 'p': file = optarg; break;
-        case 'f': e.force = true; break;
-        case 'B':
-            if (!tool_base("extract", optarg, &e.bases))
-                return TOOL_USAGE;
-            break;
-        case 'c':
-            if (parse_number(optarg, &content))
-                break;
-            tool_error("extract: --content=%s: not a number from 1", optarg);
-            return TOOL_USAGE;
-        default: return tool_wrong_option("extract", argv);
-        }
-    }
-    if (!!e.folder + !!content + !!file != 1 || (e.folder && output)) {
+    const struct arguments *a = user;
+    if (tool_take_number(user, option, value) == HAL_OK && a->content)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "--content=%s: not a number from 1", value);
+}
+
+static const struct hal_option options[] = {
+    {.name = "executables",
+     .argument = "FOLDER",
+     .help = "made when it does not exist",
+     .target = offsetof(struct arguments, e.folder)},
+    {.name = "content",
+     .argument = "N",
+     .help = "to standard output without -o",
+     .take = take_content,
+     .target = offsetof(struct arguments, content)},
+    {.name = "file",
+     .argument = "PATH",
+     .help = "likewise",
+     .target = offsetof(struct arguments, file)},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUTPUT",
+     .help = "where to",
+     .target = offsetof(struct arguments, output)},
+    {.name = "force",
+     .letter = 'f',
+     .help = "replace files that exist",
+     .target = offsetof(struct arguments, e.force)},
+    TOOL_BASE_OPTION(struct arguments, e.bases),
+    {0},
+};
+
+static int run(char **argv)
+{
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_extract, argv, &a, &words))
+        return words.exit_status;
+    if (!!a.e.folder + !!a.content + !!a.file != 1 || (a.e.folder && a.output)) {
         tool_error("extract: either --executables=FOLDER, or --content=N [-o FILE], or "
                    "--file=PATH [-o FILE] (see hal-trace extract --help)");
         return TOOL_USAGE;
     }
-    if (!e.folder && !output && isatty(STDOUT_FILENO)) {
+    if (!a.e.folder && !a.output && isatty(STDOUT_FILENO)) {
         tool_error("extract: contents are not for a terminal: -o OUTPUT");
         return TOOL_USAGE;
     }
-    const char *path = tool_one_file(argc, argv, optind);
-    return path ? extract(path, &e, file, content, output) : TOOL_USAGE;
+    const char *path = tool_one_file(&tool_extract, &words);
+    return path ? extract(path, &a.e, a.file, a.content, a.output) : TOOL_USAGE;
 }
 
 const struct tool_command tool_extract = {
     .name = "extract",
     .group = TOOL_CONVERTS,
     .summary = "kernels and contents as files",
-    .help =
+    .usage =
         "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"
         "       hal-trace extract --content=N [-o OUTPUT] [--force] FILE\n"
         "       hal-trace extract --file=PATH [-o OUTPUT] [--force] FILE\n\n"
         "Writes every executable's source or binary into the folder, as NUMBER-LABEL.metal,\n"
         ".metallib or .spv, and prints the names; or one content, whose number dump shows; or a\n"
-        "file that queues read from, by its path then (--device_profiling_files=all).\n\n"
-        "  --executables=FOLDER   made when it does not exist\n"
-        "  --content=N            to standard output without -o\n"
-        "  --file=PATH            likewise\n"
-        "  -o, --output=OUTPUT    where to\n"
-        "  -f, --force            replace files that exist\n" TOOL_BASE_HELP,
+        "file that queues read from, by its path then (--device_profiling_files=all).\n",
+    .options = options,
     .run = run,
 };

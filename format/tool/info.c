@@ -401,17 +401,18 @@ static void print_json(struct trace_text *text, const char *path, const struct t
 
 /* ---- The subcommand ----------------------------------------------------------------------- */
 
-static int run(int argc, char **argv)
+static const struct hal_option options[] = {
+    {.name = "json", .help = "as one JSON object"},
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
     bool as_json = false;
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 'j')
-            return tool_wrong_option("info", argv);
-        as_json = true;
-    }
-    const char *path = tool_one_file(argc, argv, optind);
+    struct tool_words words;
+    if (!tool_parse(&tool_info, argv, &as_json, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&tool_info, &words);
     if (!path)
         return TOOL_USAGE;
     struct trace_reader *reader;
@@ -431,10 +432,10 @@ static int run(int argc, char **argv)
 const struct tool_command tool_info = {
     .name = "info",
     .summary = "what a trace is about, how large it is, whether it is whole",
-    .help =
+    .usage =
         "usage: hal-trace info [--json] FILE\n\n"
         "Prints where and when the trace was captured, on which device, what it holds, and how\n"
-        "the capture went.\n\n"
-        "  --json   as one JSON object\n",
+        "the capture went.\n",
+    .options = options,
     .run = run,
 };

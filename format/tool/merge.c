@@ -392,49 +392,60 @@ static int merge_files(struct merge *merge, char **paths,
     return result;
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct merge merge;
+    struct trace_rewrite_options output;
+};
+
+static enum hal_status take_clock(void *user, const struct hal_option *option, char *value)
 {
-    static const struct option options[] = {
-        TOOL_OUTPUT_OPTIONS, {"clock", required_argument, NULL, 'c'}, {0}};
     static const char *const clocks[] = {"auto", "monotonic", "wall"};
-    struct trace_rewrite_options output = {0};
-    struct merge merge = {0};
-    for (int option;
-         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
-        if (option != 'c' && tool_output_option("merge", option, &output))
-            continue;
-        if (option != 'c')
-            return tool_wrong_option("merge", argv);
-        size_t i = 0;
-        while (i < 3 && strcmp(optarg, clocks[i]) != 0)
-            i++;
-        if (i == 3) {
-            tool_error("merge: --clock=%s: not auto, monotonic or wall", optarg);
-            return TOOL_USAGE;
+    struct arguments *a = user;
+    (void)option;
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(value, clocks[i]) == 0) {
+            a->merge.clock = (enum merge_clock)i;
+            return HAL_OK;
         }
-        merge.clock = (enum merge_clock)i;
     }
-    if (argc - optind < 2) {
+    return hal_fail(HAL_INVALID, "--clock=%s: not auto, monotonic or wall", value);
+}
+
+static const struct hal_option options[] = {
+    {.name = "clock",
+     .argument = "CLOCK",
+     .help = "monotonic: the traces have one clock. wall: put them together by the time of day. "
+             "auto, the default: wall, but for traces of one boot of one machine",
+     .take = take_clock},
+    TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
+    {0},
+};
+
+static int run(char **argv)
+{
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_merge, argv, &a, &words))
+        return words.exit_status;
+    if (words.count < 2) {
         tool_error("merge: which files? Two at least (see hal-trace merge --help)");
         return TOOL_USAGE;
     }
-    merge.count = (size_t)(argc - optind);
-    if (!tool_output_check("merge", &output, argv + optind, argc - optind))
+    a.merge.count = (size_t)words.count;
+    if (!tool_output_check("merge", &a.output, words.words, words.count))
         return TOOL_USAGE;
-    return merge_files(&merge, argv + optind, &output);
+    return merge_files(&a.merge, words.words, &a.output);
 }
 
 const struct tool_command tool_merge = {
     .name = "merge",
     .group = TOOL_MAKES,
     .summary = "several traces on one clock",
-    .help =
+    .usage =
         "usage: hal-trace merge -o OUTPUT [--clock=CLOCK] [--force] FILE FILE...\n\n"
         "Writes one trace of all events of several, of processes or devices that worked at the\n"
         "same time, to be looked at together. The first file keeps its numbers; those of the\n"
-        "others follow. A merged trace cannot be replayed, but each of its parts can.\n\n"
-        "      --clock=CLOCK    monotonic: the traces have one clock. wall: put them together\n"
-        "                       by the time of day. auto, the default: wall, but for traces of\n"
-        "                       one boot of one machine\n" TOOL_OUTPUT_HELP,
+        "others follow. A merged trace cannot be replayed, but each of its parts can.\n",
+    .options = options,
     .run = run,
 };

@@ -5,7 +5,6 @@
 #include "format/tool/support/table.h"
 #include "format/tool/support/tool.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -108,19 +107,19 @@ static int search(const char *path)
     return code == TOOL_OK && found ? TOOL_DIFFERENT : code;
 }
 
-static int run(int argc, char **argv)
+static int run(char **argv)
 {
-    static const struct option options[] = {{0}};
-    if (getopt_long(argc, argv, "", options, NULL) != -1)
-        return tool_wrong_option("races", argv);
-    const char *path = tool_one_file(argc, argv, optind);
+    struct tool_words words;
+    if (!tool_parse(&tool_races, argv, NULL, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&tool_races, &words);
     return path ? search(path) : TOOL_USAGE;
 }
 
 const struct tool_command tool_races = {
     .name = "races",
     .summary = "accesses to the same bytes that nothing orders",
-    .help =
+    .usage =
         "usage: hal-trace races FILE\n\n"
         "Lists pairs of commands, submissions and accesses of the host that touch the same bytes,\n"
         "at least one of them writing, where no barrier, semaphore or wait of the host orders\n"

@@ -23,34 +23,37 @@ static int recompress(const char *path, const struct trace_rewrite_options *outp
                         copied ? "copied as it is: this would make it larger" : "");
 }
 
-static int run(int argc, char **argv)
+struct output {
+    struct trace_rewrite_options rewrite;
+};
+
+static const struct hal_option options[] = {
+    TOOL_OUTPUT_OPTIONS(struct output, rewrite, "15"),
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {TOOL_OUTPUT_OPTIONS, {0}};
-    struct trace_rewrite_options output = {0};
-    for (int option;
-         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
-        if (!tool_output_option("recompress", option, &output))
-            return tool_wrong_option("recompress", argv);
-    }
-    const char *path = tool_one_file(argc, argv, optind);
-    if (!path || !tool_output_check("recompress", &output, argv + optind, 1))
+    struct output output = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_recompress, argv, &output, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&tool_recompress, &words);
+    if (!path || !tool_output_check("recompress", &output.rewrite, words.words, 1))
         return TOOL_USAGE;
-    if (!output.compression_level)
-        output.compression_level = 15;
-    return recompress(path, &output);
+    if (!output.rewrite.compression_level)
+        output.rewrite.compression_level = 15;
+    return recompress(path, &output.rewrite);
 }
 
 const struct tool_command tool_recompress = {
     .name = "recompress",
     .group = TOOL_MAKES,
     .summary = "the same trace in fewer bytes",
-    .help = "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n\n"
-            "Writes the trace again with another compression. Everything else stays, also what\n"
-            "newer versions have added to the file. A file that this would make larger is copied "
-            "as it\n"
-            "is.\n\n"
-            "  -o, --output=OUTPUT  the trace to write; needed\n"
-            "  -f, --force          replace it if it exists\n"
-            "      --level=N        of zstd, 1 to 19; default 15\n",
+    .usage = "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n\n"
+             "Writes the trace again with another compression. Everything else stays, also what\n"
+             "newer versions have added to the file. A file that this would make larger is copied\n"
+             "as it is.\n",
+    .options = options,
     .run = run,
 };

@@ -6,28 +6,10 @@
 #include "hal/base/output.h"
 #include "hal/base/print.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char help[] =
-    "usage: hal-trace recover [options] FILE\n"
-    "       hal-trace recover --list | --discard-gone [FOLDER]\n"
-    "       hal-trace recover --discard SIDECAR...\n"
-    "Completes a trace whose process was killed, aborted or left without ending the capture, with\n"
-    "what it had recorded and not yet written: its sidecar, which the trace names. FILE is the\n"
-    "trace, or the sidecar itself. The trace is replaced and the sidecar removed.\n\n"
-    "  -o, --output=FILE   write the whole trace there; trace and sidecar stay as they are\n"
-    "  -s, --sidecar=FILE  the sidecar, when it was moved\n"
-    "  -f, --force         replace an existing output; do not ask whether the process still runs\n"
-    "  -l, --list          list this user's sidecars (in FOLDER; default " TRACE_SIDECAR_FOLDER
-    ")\n"
-    "      --discard       remove the sidecars, with what only they have\n"
-    "      --discard-gone  remove this user's sidecars whose capture has ended and whose trace was "
-    "removed\n"
-    "      --help          this text\n";
 
 /* ---- Lists ---- */
 
@@ -144,44 +126,74 @@ static int recover(const struct trace_recover_options *wanted)
     return tool_fail(hal_output_end());
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct trace_recover_options recover;
+    bool lists, discards, discards_gone;
+};
+
+static const struct hal_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .help = "write the whole trace there; trace and sidecar stay as they are",
+     .target = offsetof(struct arguments, recover.output)},
+    {.name = "sidecar",
+     .letter = 's',
+     .argument = "FILE",
+     .help = "the sidecar, when it was moved",
+     .target = offsetof(struct arguments, recover.sidecar)},
+    {.name = "force",
+     .letter = 'f',
+     .help = "replace an existing output; do not ask whether the process still runs",
+     .target = offsetof(struct arguments, recover.force)},
+    {.name = "list",
+     .letter = 'l',
+     .help = "list this user's sidecars (in FOLDER; default " TRACE_SIDECAR_FOLDER ")",
+     .target = offsetof(struct arguments, lists)},
+    {.name = "discard",
+     .help = "remove the sidecars, with what only they have",
+     .target = offsetof(struct arguments, discards)},
+    {.name = "discard-gone",
+     .help = "remove this user's sidecars whose capture has ended and whose trace was removed",
+     .target = offsetof(struct arguments, discards_gone)},
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
-                                          {"sidecar", required_argument, NULL, 's'},
-                                          {"force", no_argument, NULL, 'f'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"discard", no_argument, NULL, 'd'},
-                                          {"discard-gone", no_argument, NULL, 'g'},
-                                          {0}};
-    struct trace_recover_options options = {0};
-    int action = 0;
-    for (int option; (option = getopt_long(argc, argv, "o:s:fl", known, NULL)) != -1;) {
-        switch (option) {
-        case 'o': options.output = optarg; break;
-        case 's': options.sidecar = optarg; break;
-        case 'f': options.force = true; break;
-        case 'l':
-        case 'g':
-        case 'd': action = option; break;
-        default: return tool_wrong_option("recover", argv);
-        }
-    }
-    if (action == 'd' && argc > optind)
-        return discard_each(argv + optind, options.force);
-    const bool folder = action == 'l' || action == 'g';
-    options.path =
-        folder && argc == optind ? TRACE_SIDECAR_FOLDER : tool_one_file(argc, argv, optind);
-    if (!options.path)
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_recover, argv, &a, &words))
+        return words.exit_status;
+    if (a.lists + a.discards + a.discards_gone > 1) {
+        tool_error("recover: only one of --list, --discard and --discard-gone (see hal-trace "
+                   "recover --help)");
         return TOOL_USAGE;
-    return action == 'l'   ? list(options.path)
-           : action == 'g' ? discard_gone(options.path)
-                           : recover(&options);
+    }
+    if (a.discards && words.count)
+        return discard_each(words.words, a.recover.force);
+    const bool folder = a.lists || a.discards_gone;
+    const char *path =
+        folder && !words.count ? TRACE_SIDECAR_FOLDER : tool_one_file(&tool_recover, &words);
+    if (!path)
+        return TOOL_USAGE;
+    a.recover.path = path;
+    return a.lists ? list(path) : a.discards_gone ? discard_gone(path) : recover(&a.recover);
 }
 
 const struct tool_command tool_recover = {
     .name = "recover",
     .group = TOOL_MAKES,
     .summary = "complete the trace of a process that was killed",
-    .help = help,
+    .usage =
+        "usage: hal-trace recover [options] FILE\n"
+        "       hal-trace recover --list | --discard-gone [FOLDER]\n"
+        "       hal-trace recover --discard SIDECAR...\n"
+        "Completes a trace whose process was killed, aborted or left without ending the capture, "
+        "with\n"
+        "what it had recorded and not yet written: its sidecar, which the trace names. FILE is "
+        "the\n"
+        "trace, or the sidecar itself. The trace is replaced and the sidecar removed.\n",
+    .options = options,
     .run = run,
 };

@@ -75,51 +75,55 @@ static enum hal_status write_stripped(struct trace_reader *reader, struct strip 
     return trace_rewrite_close(&rewrite, status, &health);
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct strip strip;
+    struct trace_rewrite_options output;
+};
+
+static const struct hal_option options[] = {
+    {.name = "reads-only",
+     .help = "only the bytes that were read back: it can still be replayed, and is verified by the "
+             "digests",
+     .target = offsetof(struct arguments, strip.reads_only)},
+    {.name = "executables",
+     .help = "take kernels out as well (their names and bindings stay)",
+     .target = offsetof(struct arguments, strip.executables)},
+    TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {TOOL_OUTPUT_OPTIONS,
-                                            {"reads-only", no_argument, NULL, 'r'},
-                                            {"executables", no_argument, NULL, 'x'},
-                                            {0}};
-    struct trace_rewrite_options output = {0};
-    struct strip strip = {0};
-    for (int option;
-         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
-        if (option == 'r')
-            strip.reads_only = true;
-        else if (option == 'x')
-            strip.executables = true;
-        else if (!tool_output_option("strip", option, &output))
-            return tool_wrong_option("strip", argv);
-    }
-    if (strip.reads_only && strip.executables) {
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_strip, argv, &a, &words))
+        return words.exit_status;
+    if (a.strip.reads_only && a.strip.executables) {
         tool_error("strip: either --reads-only or --executables (see hal-trace strip --help)");
         return TOOL_USAGE;
     }
-    const char *path = tool_one_file(argc, argv, optind);
-    if (!path || !tool_output_check("strip", &output, argv + optind, 1))
+    const char *path = tool_one_file(&tool_strip, &words);
+    if (!path || !tool_output_check("strip", &a.output, words.words, 1))
         return TOOL_USAGE;
     struct trace_reader *reader;
     enum hal_status status = trace_reader_open(path, &reader);
     if (status != HAL_OK)
         return tool_fail(status);
-    status = write_stripped(reader, &strip, &output);
+    status = write_stripped(reader, &a.strip, &a.output);
     trace_reader_close(reader);
-    return tool_written(status, output.path, "");
+    return tool_written(status, a.output.path, "");
 }
 
 const struct tool_command tool_strip = {
     .name = "strip",
     .group = TOOL_MAKES,
     .summary = "digests in the place of contents",
-    .help = "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
-            "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
-            "read or sent in updates. It can be looked at and compared with others, not replayed.\n"
-            "All else stays: kernels, push constants, labels, the program's path and arguments,\n"
-            "the machine's name. Who can guess some bytes knows them by their digest.\n\n"
-            "      --reads-only     only the bytes that were read back: it can still be replayed,\n"
-            "                       and is verified by the digests\n"
-            "      --executables    take kernels out as well (their names and bindings "
-            "stay)\n" TOOL_OUTPUT_HELP,
+    .usage =
+        "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
+        "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
+        "read or sent in updates. It can be looked at and compared with others, not replayed.\n"
+        "All else stays: kernels, push constants, labels, the program's path and arguments,\n"
+        "the machine's name. Who can guess some bytes knows them by their digest.\n",
+    .options = options,
     .run = run,
 };

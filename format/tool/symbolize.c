@@ -163,22 +163,23 @@ static int symbolize(const char *path)
     return code;
 }
 
-static int run(int argc, char **argv)
+static int run(char **argv)
 {
-    static const struct option options[] = {{0}};
-    if (getopt_long(argc, argv, "", options, NULL) != -1)
-        return tool_wrong_option("symbolize", argv);
-    const char *path = tool_one_file(argc, argv, optind);
+    struct tool_words words;
+    if (!tool_parse(&trace_symbolize, argv, NULL, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&trace_symbolize, &words);
     return path ? symbolize(path) : TOOL_USAGE;
 }
 
 const struct tool_command trace_symbolize = {
     .name = "symbolize",
     .summary = "call stacks with the names of functions",
-    .help = "usage: hal-trace symbolize FILE\n\n"
-            "Prints the call stacks of the trace, innermost call first, with the names that the\n"
-            "symbol tables of the captured program's modules have on this machine, or their debug\n"
-            "files below /usr/lib/debug. A module that is another build than the captured one is\n"
-            "said, and shown as an offset.\n",
+    .usage =
+        "usage: hal-trace symbolize FILE\n\n"
+        "Prints the call stacks of the trace, innermost call first, with the names that the\n"
+        "symbol tables of the captured program's modules have on this machine, or their debug\n"
+        "files below /usr/lib/debug. A module that is another build than the captured one is\n"
+        "said, and shown as an offset.\n",
     .run = run,
 };

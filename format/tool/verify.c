@@ -2,7 +2,6 @@
 /* hal-trace verify: reads every byte and checks it against what the file says about it. */
 #include "format/tool/support/tool.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,30 +157,36 @@ static int verify(const char *path, const struct tool_bases *bases, bool as_json
     return written == HAL_OK && !v.out_of_memory && good ? TOOL_OK : TOOL_FAILED;
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct tool_bases bases;
+    bool as_json;
+};
+
+static const struct hal_option options[] = {
+    {.name = "json",
+     .help = "the result as one JSON object",
+     .target = offsetof(struct arguments, as_json)},
+    TOOL_BASE_OPTION(struct arguments, bases),
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, TOOL_BASE_OPTION, {0}};
-    struct tool_bases bases = {0};
-    bool as_json = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'B' && !tool_base("verify", optarg, &bases))
-            return TOOL_USAGE;
-        if (option != 'j' && option != 'B')
-            return tool_wrong_option("verify", argv);
-        as_json |= option == 'j';
-    }
-    const char *path = tool_one_file(argc, argv, optind);
-    return path ? verify(path, &bases, as_json) : TOOL_USAGE;
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_verify, argv, &a, &words))
+        return words.exit_status;
+    const char *path = tool_one_file(&tool_verify, &words);
+    return path ? verify(path, &a.bases, a.as_json) : TOOL_USAGE;
 }
 
 const struct tool_command tool_verify = {
     .name = "verify",
     .summary = "check every byte of a trace",
-    .help =
+    .usage =
         "usage: hal-trace verify [--json] [--base=TRACE] FILE\n\n"
         "Reads all events and all contents and checks sizes, references, checksums and digests.\n"
-        "Exit status 3 when anything is damaged or missing, after everything was looked at.\n\n"
-        "      --json           the result as one JSON object\n" TOOL_BASE_HELP,
+        "Exit status 3 when anything is damaged or missing, after everything was looked at.\n",
+    .options = options,
     .run = run,
 };

@@ -5,8 +5,8 @@ BEGIN { FS = "\t" }
 
 $1 == "command" { commands[++n_commands] = $2; about[$2] = $3 }
 
-# "  -o, --output=FILE   the trace", "  --from=US, --to=US   only what ...", "  --help, --version".
-$1 == "option" && $3 ~ /^ +-/ {
+# "  -o, --output=FILE   the trace".
+$1 == "option" && $3 ~ /^(  |      )-/ {
     line = $3
     sub(/^ +/, "", line)
     short = ""
@@ -28,6 +28,13 @@ $1 == "option" && $3 ~ /^ +-/ {
         letter[i] = i == n_options ? short : ""
         text[i] = line
     }
+}
+
+# What continues the description.
+$1 == "option" && n_options && $3 ~ /^                    +[^ ]/ {
+    line = $3
+    sub(/^ +/, "", line)
+    text[n_options] = text[n_options] (text[n_options] == "" ? "" : " ") line
 }
 
 function add_option(command, word,    at)

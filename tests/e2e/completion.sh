@@ -7,7 +7,7 @@ made=$3
 export HOME="$work"
 
 # What --help of the rest of the line names.
-options() { "$bin/$@" --help | grep -E '^ +-' | grep -oE '(^ +|, )(-[A-Za-z], )?--[a-z][a-z0-9-]*' | grep -oE -e '--[a-z].*' | sort -u; }
+options() { "$bin/$@" --help | grep -E '^(  |      )-' | grep -oE '(^ +|, )(-[A-Za-z], )?--[a-z][a-z0-9-]*' | grep -oE -e '--[a-z].*' | sort -u; }
 
 # What bash offers for the last word.
 bash_offers()

@@ -89,8 +89,7 @@ static int run_tool(const char *const *line)
             command = tool_commands[i];
     }
     fuzz_check(command);
-    optind = 0; /* where the C library begins anew */
-    return command->run(argc, argv);
+    return command->run(argv);
 }
 
 static void check_written(void)

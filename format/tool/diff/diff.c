@@ -537,37 +537,37 @@ static enum hal_status compare(struct diff *d, const char *a, const char *b)
     return tool_write(&d->text, true);
 }
 
-static int run(int argc, char **argv)
+static const struct hal_option options[] = {
+    {.name = "quiet",
+     .letter = 'q',
+     .help = "print nothing: the exit status says it",
+     .target = offsetof(struct diff, quiet)},
+    {.name = "no-contents",
+     .help = "do not compare bytes",
+     .target = offsetof(struct diff, without_contents)},
+    {.name = "limit",
+     .argument = "N",
+     .help = "differences to print (default 200; 0: all)",
+     .take = tool_take_number,
+     .target = offsetof(struct diff, limit)},
+    {.name = "json", .help = "as one JSON object", .target = offsetof(struct diff, as_json)},
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"no-contents", no_argument, NULL, 'c'},
-                                            {"limit", required_argument, NULL, 'l'},
-                                            {0}};
     static struct diff d; /* large */
-    char *rest;
+    struct tool_words words;
     memset(&d, 0, sizeof d);
     d.limit = 200;
     d.mapped = (struct diff_bytes){.a = &d.a, .b = &d.b, .found = report_found, .user = &d};
-    for (int option; (option = getopt_long(argc, argv, "q", options, NULL)) != -1;) {
-        switch (option) {
-        case 'j': d.as_json = true; break;
-        case 'q': d.quiet = true; break;
-        case 'c': d.without_contents = true; break;
-        case 'l':
-            d.limit = strtoull(optarg, &rest, 10);
-            if (*optarg >= '0' && *optarg <= '9' && !*rest)
-                break;
-            tool_error("diff: --limit=%s: not a number", optarg);
-            return TOOL_USAGE;
-        default: return tool_wrong_option("diff", argv);
-        }
-    }
-    if (argc - optind != 2) {
+    if (!tool_parse(&tool_diff, argv, &d, &words))
+        return words.exit_status;
+    if (words.count != 2) {
         tool_error("diff: which two files? (see hal-trace diff --help)");
         return TOOL_USAGE;
     }
-    const enum hal_status status = compare(&d, argv[optind], argv[optind + 1]);
+    const enum hal_status status = compare(&d, words.words[0], words.words[1]);
     if (status != HAL_OK)
         tool_error("%s", hal_message());
     trace_text_finish(&d.text);
@@ -580,16 +580,13 @@ static int run(int argc, char **argv)
 const struct tool_command tool_diff = {
     .name = "diff",
     .summary = "what two captures of a program do in different ways",
-    .help = "usage: hal-trace diff [--json] [--quiet] [--no-contents] [--limit=N] A B\n\n"
-            "Compares what two captures asked for: the submissions with their commands, what the\n"
-            "host wrote and read, thread by thread. Objects are the same when their labels and\n"
-            "sizes are; numbers and times do not matter. Lines that begin with - are only in A,\n"
-            "with + only in B, with ! in both with other bytes. Of memory that stays mapped the\n"
-            "bytes count that submissions and the host find there, not how a capture cut them.\n\n"
-            "  -q, --quiet        print nothing: the exit status says it\n"
-            "      --no-contents  do not compare bytes\n"
-            "      --limit=N      differences to print (default 200; 0: all)\n"
-            "      --json         as one JSON object\n\n"
-            "Exit status: 0 the same, 1 different, 2 wrong usage, 3 one cannot be read.\n",
+    .usage = "usage: hal-trace diff [--json] [--quiet] [--no-contents] [--limit=N] A B\n\n"
+             "Compares what two captures asked for: the submissions with their commands, what the\n"
+             "host wrote and read, thread by thread. Objects are the same when their labels and\n"
+             "sizes are; numbers and times do not matter. Lines that begin with - are only in A,\n"
+             "with + only in B, with ! in both with other bytes. Of memory that stays mapped the\n"
+             "bytes count that submissions and the host find there, not how a capture cut them.\n",
+    .notes = "Exit status: 0 the same, 1 different, 2 wrong usage, 3 one cannot be read.\n",
+    .options = options,
     .run = run,
 };

@@ -215,71 +215,86 @@ static int export_file(struct export *e, const char *path,
     return code;
 }
 
-static bool parse_format(const char *text, enum format *out)
+struct arguments {
+    enum format format;
+    struct trace_rewrite_options output;
+};
+
+static enum hal_status take_format(void *user, const struct hal_option *option, char *value)
 {
+    struct arguments *a = user;
+    (void)option;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (strcmp(text, formats[i]) == 0) {
-            *out = (enum format)i;
-            return true;
+        if (strcmp(value, formats[i]) == 0) {
+            a->format = (enum format)i;
+            return HAL_OK;
         }
     }
-    tool_error("export: --format=%s: not perfetto, chrome, csv, jsonl or sqlite", text);
-    return false;
+    return hal_fail(HAL_INVALID, "--format=%s: not perfetto, chrome, csv, jsonl or sqlite", value);
 }
 
-static int export_rows(int argc, char **argv, const struct trace_rewrite_options *output)
+static const struct hal_option options[] = {
+    {.name = "format",
+     .argument = "FORMAT",
+     .help = "perfetto (default; for ui.perfetto.dev), chrome (JSON for chrome://tracing), csv, "
+             "jsonl (one object per line), sqlite",
+     .take = take_format},
+    {.name = "output",
+     .letter = 'o',
+     .argument = "OUTPUT",
+     .help = "where to; standard output without it",
+     .target = offsetof(struct arguments, output.path)},
+    {.name = "force",
+     .letter = 'f',
+     .help = "replace it if it exists",
+     .target = offsetof(struct arguments, output.force)},
+    {0},
+};
+
+static int export_rows(const struct tool_words *words, const struct trace_rewrite_options *output)
 {
-    if (!output->path || output->force || optind == argc) {
+    if (!output->path || output->force || !words->count) {
         tool_error("export: --format=sqlite takes -o DATABASE, to which it adds, and one trace or "
                    "more (see hal-trace export --help)");
         return TOOL_USAGE;
     }
-    if (!tool_output_check("export", output, argv + optind, argc - optind))
+    if (!tool_output_check("export", output, words->words, words->count))
         return TOOL_USAGE;
-    return export_sqlite(output->path, argv + optind, argc - optind);
+    return export_sqlite(output->path, words->words, words->count);
 }
 
-static int run(int argc, char **argv)
+static int run(char **argv)
 {
-    static const struct option options[] = {{"format", required_argument, NULL, 'F'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"force", no_argument, NULL, 'f'},
-                                            {0}};
     static struct export e; /* large */
-    struct trace_rewrite_options output = {0};
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_export, argv, &a, &words))
+        return words.exit_status;
     memset(&e, 0, sizeof e);
-    for (int option; (option = getopt_long(argc, argv, "o:f", options, NULL)) != -1;) {
-        if (option == 'F' && !parse_format(optarg, &e.format))
-            return TOOL_USAGE;
-        if (option != 'F' && !tool_output_option("export", option, &output))
-            return tool_wrong_option("export", argv);
-    }
+    e.format = a.format;
     if (e.format == FORMAT_SQLITE)
-        return export_rows(argc, argv, &output);
-    const char *path = tool_one_file(argc, argv, optind);
-    if (!path || (output.path && !tool_output_check("export", &output, argv + optind, 1)))
+        return export_rows(&words, &a.output);
+    const char *path = tool_one_file(&tool_export, &words);
+    if (!path || (a.output.path && !tool_output_check("export", &a.output, words.words, 1)))
         return TOOL_USAGE;
-    if (!output.path && e.format == FORMAT_PERFETTO && isatty(STDOUT_FILENO)) {
+    if (!a.output.path && e.format == FORMAT_PERFETTO && isatty(STDOUT_FILENO)) {
         tool_error("export: Perfetto's format is not for a terminal: -o OUTPUT");
         return TOOL_USAGE;
     }
-    return export_file(&e, path, &output);
+    return export_file(&e, path, &a.output);
 }
 
 const struct tool_command tool_export = {
     .name = "export",
     .group = TOOL_CONVERTS,
     .summary = "for Perfetto, Chrome's viewer, tables and scripts",
-    .help =
+    .usage =
         "usage: hal-trace export [--format=FORMAT] [-o OUTPUT] [--force] FILE\n"
         "       hal-trace export --format=sqlite -o DATABASE FILE...\n\n"
         "Writes all events in the format of other tools: calls on the tracks of their threads,\n"
         "work, timed dispatches and debug groups on those of queues, arrows from submissions to\n"
         "their work and from signals to waits, counters of memory and of work in flight. Or adds\n"
-        "traces to a database, whose tables docs/fleet.md describes, for questions to many.\n\n"
-        "      --format=FORMAT  perfetto (default; for ui.perfetto.dev), chrome (JSON for\n"
-        "                       chrome://tracing), csv, jsonl (one object per line), sqlite\n"
-        "  -o, --output=OUTPUT  where to; standard output without it\n"
-        "  -f, --force          replace it if it exists\n",
+        "traces to a database, whose tables docs/fleet.md describes, for questions to many.\n",
+    .options = options,
     .run = run,
 };

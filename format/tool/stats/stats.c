@@ -2,7 +2,6 @@
 /* hal-trace stats: what was executed how often, in numbers. */
 #include "format/tool/stats/stats.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -161,23 +160,25 @@ static int stats(const char *path, bool as_json, bool *out_written)
     return code;
 }
 
-static int run(int argc, char **argv)
+static const struct hal_option options[] = {
+    {.name = "json", .help = "as one JSON object on a line for each file; times are nanoseconds"},
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
     bool as_json = false, is_written = true;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option != 'j')
-            return tool_wrong_option("stats", argv);
-        as_json = true;
-    }
-    if (optind >= argc - 1 || !as_json) {
-        const char *path = tool_one_file(argc, argv, optind);
+    struct tool_words words;
+    if (!tool_parse(&tool_stats, argv, &as_json, &words))
+        return words.exit_status;
+    if (words.count < 2 || !as_json) {
+        const char *path = tool_one_file(&tool_stats, &words);
         return path ? stats(path, as_json, &is_written) : TOOL_USAGE;
     }
     /* Of many traces: one that cannot be read does not keep the others out. */
     int result = TOOL_OK;
-    for (int i = optind; i < argc && is_written; i++) {
-        const int code = stats(argv[i], true, &is_written);
+    for (int i = 0; i < words.count && is_written; i++) {
+        const int code = stats(words.words[i], true, &is_written);
         result = code == TOOL_OK ? result : code;
     }
     return result;
@@ -186,14 +187,14 @@ static int run(int argc, char **argv)
 const struct tool_command tool_stats = {
     .name = "stats",
     .summary = "what was executed how often",
-    .help =
+    .usage =
         "usage: hal-trace stats FILE\n"
         "       hal-trace stats --json FILE...\n\n"
         "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
         "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
         "of those submissions that consist of one dispatch of the kernel, 'timed' that of the\n"
         "dispatches which the device timed one by one (a capture of mode 'dispatch'). Of\n"
-        "collectives: what this rank sent and received, by channel.\n\n"
-        "  --json   as one JSON object on a line for each file; times are nanoseconds\n",
+        "collectives: what this rank sent and received, by channel.\n",
+    .options = options,
     .run = run,
 };

@@ -9,37 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_said; /* a message about the options went out */
-
-bool tool_output_option(const char *command, int option, struct trace_rewrite_options *out)
-{
-    char *rest;
-    switch (option) {
-    case 'o': out->path = optarg; return true;
-    case 'f': out->force = true; return true;
-    case 'L':
-        out->compression_level = (int)strtol(optarg, &rest, 10);
-        if (*optarg && !*rest && out->compression_level >= 1 && out->compression_level <= 19)
-            return true;
-        tool_error("%s: --level=%s: not a number from 1 to 19", command, optarg);
-        is_said = true;
-        return false;
-    default: return false;
-    }
-}
-
-int tool_wrong_option(const char *command, char **argv)
-{
-    /* Of letters behind one dash, getopt goes past the word with the last one. */
-    const char *const next = argv[optind];
-    const char *const letter = next && next[0] == '-' && optopt ? strchr(next + 1, optopt) : NULL;
-    const char *const option = letter && letter[1] ? next : argv[optind - 1];
-    if (!is_said)
-        tool_error("%s: unknown option '%s', or one without its value (see hal-trace %s --help)",
-                   command, option, command);
-    return TOOL_USAGE;
-}
-
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat first, second;

@@ -20,28 +20,6 @@ int tool_fail(enum hal_status status)
     return TOOL_FAILED;
 }
 
-const char *tool_one_file(int argc, char **argv, int first)
-{
-    if (argc - first == 1)
-        return argv[first];
-    if (argc == first)
-        tool_error("%s: which file? (see hal-trace %s --help)", argv[0], argv[0]);
-    else
-        tool_error("%s: one file only, not '%s' as well (see hal-trace %s --help)", argv[0],
-                   argv[first + 1], argv[0]);
-    return NULL;
-}
-
-bool tool_base(const char *command, const char *path, struct tool_bases *bases)
-{
-    if (bases->count == TRACE_MAX_BASES) {
-        tool_error("%s: --base=%s: one more than %d", command, path, TRACE_MAX_BASES);
-        return false;
-    }
-    bases->paths[bases->count++] = path;
-    return true;
-}
-
 enum hal_status tool_open(const char *path, const struct tool_bases *bases,
                           struct trace_reader **out_reader)
 {

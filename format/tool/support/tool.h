@@ -6,8 +6,7 @@
 #include "format/base/json.h"
 #include "format/file/rewrite.h"
 #include "format/trace.h"
-
-#include <getopt.h>
+#include "hal/base/options.h"
 
 /* Exit statuses, as of all programs (docs/scripting.md). */
 enum tool_exit {
@@ -21,11 +20,13 @@ enum tool_group { TOOL_LOOKS, TOOL_MAKES, TOOL_CONVERTS, TOOL_GROUPS };
 
 struct tool_command {
     const char *name;
-    enum tool_group group; /* in --help */
-    const char *summary;   /* for --help, one line */
-    const char *help;
+    enum tool_group group;            /* in --help */
+    const char *summary;              /* for --help, one line */
+    const char *usage;                /* begins its own --help */
+    const char *notes;                /* ends it; NULL: nothing */
+    const struct hal_option *options; /* NULL: none but --help and --version */
     /* argv[0] is the subcommand; returns an exit status after it said what is wrong. */
-    int (*run)(int argc, char **argv);
+    int (*run)(char **argv);
 };
 
 extern const struct tool_command tool_info;
@@ -52,28 +53,46 @@ void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
 /* Says the calling thread's message, if it is a failure; the exit status that fits. */
 int tool_fail(enum hal_status status);
 
-/* The only argument that is left after options; NULL: said that there is none, or more. */
-const char *tool_one_file(int argc, char **argv, int first);
+/* ---- The command line ---------------------------------------------------------------------- */
 
-/* The traces that --base named; TOOL_BASE_OPTION has the letter 'B'. */
+/* What is left of it after the options; NULL behind the last. */
+struct tool_words {
+    char **words;
+    int count;
+    int exit_status; /* where tool_parse returns false */
+};
+
+/* Takes a command's options into `user`. False: said what is wrong, or printed --help or --version.
+ */
+bool tool_parse(const struct tool_command *command, char **argv, void *user,
+                struct tool_words *out_words);
+
+/* Of all commands. To standard output. */
+void tool_print_version(void);
+
+/* The only word; NULL: said that there is none, or more. */
+const char *tool_one_file(const struct tool_command *command, const struct tool_words *words);
+
+/* For tables of options: a number in decimal, into a uint64_t. */
+enum hal_status tool_take_number(void *user, const struct hal_option *option,
+                                 char *value) HAL_CHECKED;
+
+/* The traces that --base named. */
 struct tool_bases {
     const char *paths[TRACE_MAX_BASES];
     size_t count;
 };
-#define TOOL_BASE_OPTION                                                                           \
+enum hal_status tool_take_base(void *user, const struct hal_option *option,
+                               char *value) HAL_CHECKED;
+#define TOOL_BASE_OPTION(type, member)                                                             \
     {                                                                                              \
-        "base", required_argument, NULL, 'B'                                                       \
+        .name = "base", .argument = "TRACE",                                                       \
+        .help = "has contents that FILE refers to; may be repeated", .take = tool_take_base,       \
+        .target = offsetof(type, member)                                                           \
     }
-#define TOOL_BASE_HELP "      --base=TRACE     has contents that FILE refers to; may be repeated\n"
-/* False: said that it is one too many. */
-bool tool_base(const char *command, const char *path, struct tool_bases *bases);
 /* As trace_reader_open, with the bases. */
 enum hal_status tool_open(const char *path, const struct tool_bases *bases,
                           struct trace_reader **out_reader) HAL_CHECKED;
-
-/* Says that argv[optind - 1] is no option, unless tool_output_option has said what is wrong.
- * TOOL_USAGE. */
-int tool_wrong_option(const char *command, char **argv);
 
 /* Writes to standard output and empties `text` once it is large, or when `is_end`. Whatever is in
  * it: of control characters only ends of lines and tabs come out. */
@@ -83,20 +102,24 @@ enum hal_status tool_write_bytes(struct trace_text *text, bool is_end) HAL_CHECK
 
 /* ---- Commands that write a trace ---------------------------------------------------------- */
 
-/* Their options: -o, -f and --level. */
-#define TOOL_OUTPUT_OPTIONS                                                                        \
-    {"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, 'f'},                   \
+/* Their options: -o, -f and --level, which is `usual` without it. `member` is a struct
+ * trace_rewrite_options. */
+enum hal_status tool_take_level(void *user, const struct hal_option *option,
+                                char *value) HAL_CHECKED;
+#define TOOL_OUTPUT_OPTIONS(type, member, usual)                                                   \
+    {.name = "output",                                                                             \
+     .letter = 'o',                                                                                \
+     .argument = "OUTPUT",                                                                         \
+     .help = "the trace to write; needed",                                                         \
+     .target = offsetof(type, member.path)},                                                       \
+        {.name = "force",                                                                          \
+         .letter = 'f',                                                                            \
+         .help = "replace it if it exists",                                                        \
+         .target = offsetof(type, member.force)},                                                  \
     {                                                                                              \
-        "level", required_argument, NULL, 'L'                                                      \
+        .name = "level", .argument = "N", .help = "of zstd, 1 to 19; default " usual,              \
+        .take = tool_take_level, .target = offsetof(type, member.compression_level)                \
     }
-#define TOOL_OUTPUT_LETTERS "o:f"
-#define TOOL_OUTPUT_HELP                                                                           \
-    "  -o, --output=OUTPUT  the trace to write; needed\n"                                          \
-    "  -f, --force          replace it if it exists\n"                                             \
-    "      --level=N        of zstd, 1 to 19; default 3\n"
-
-/* Takes one of the options above; false: it is another one, or (said) its value is wrong. */
-bool tool_output_option(const char *command, int option, struct trace_rewrite_options *out);
 
 /* Whether there is an output that is none of the inputs; says what is missing. */
 bool tool_output_check(const char *command, const struct trace_rewrite_options *output,

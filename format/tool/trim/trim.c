@@ -132,57 +132,59 @@ static int trim_file(struct trim *trim, const char *path, const struct tool_base
     return tool_written(status, output->path, words);
 }
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct trim trim;
+    struct trace_rewrite_options output;
+    struct tool_bases bases;
+};
+
+static const struct hal_option options[] = {
+    {.name = "submissions",
+     .argument = "LIST",
+     .help =
+         "places and ranges of places: #s3, #s3..#s5,#s9.., 3-5; a dispatch (#s12.d40) stands for "
+         "its submission",
+     .target = offsetof(struct arguments, trim.list)},
+    {.name = "scope",
+     .argument = "NAME",
+     .help = "those that were submitted inside scopes of that name",
+     .target = offsetof(struct arguments, trim.scope)},
+    TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
+    TOOL_BASE_OPTION(struct arguments, bases),
+    {0},
+};
+
+static int run(char **argv)
 {
-    static const struct option options[] = {TOOL_OUTPUT_OPTIONS,
-                                            {"submissions", required_argument, NULL, 's'},
-                                            {"scope", required_argument, NULL, 'n'},
-                                            TOOL_BASE_OPTION,
-                                            {0}};
-    struct trace_rewrite_options output = {0};
-    struct tool_bases bases = {0};
-    struct trim trim = {0};
-    for (int option;
-         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
-        if (option == 's')
-            trim.list = optarg;
-        else if (option == 'n')
-            trim.scope = optarg;
-        else if (option == 'B') {
-            if (!tool_base("trim", optarg, &bases))
-                return TOOL_USAGE;
-        } else if (!tool_output_option("trim", option, &output))
-            return tool_wrong_option("trim", argv);
-    }
-    if (!trim.list == !trim.scope) {
+    struct arguments a = {0};
+    struct tool_words words;
+    if (!tool_parse(&tool_trim, argv, &a, &words))
+        return words.exit_status;
+    if (!a.trim.list == !a.trim.scope) {
         tool_error("trim: either --submissions=3-5,9 or --scope=NAME (see hal-trace trim --help)");
         return TOOL_USAGE;
     }
-    if (trim.list && parse_list(&trim, trim.list) != HAL_OK) {
-        tool_error("trim: --submissions=%s: %s", trim.list, hal_message());
+    if (a.trim.list && parse_list(&a.trim, a.trim.list) != HAL_OK) {
+        tool_error("trim: --submissions=%s: %s", a.trim.list, hal_message());
         return TOOL_USAGE;
     }
-    const char *path = tool_one_file(argc, argv, optind);
-    if (!path || !tool_output_check("trim", &output, argv + optind, 1))
+    const char *path = tool_one_file(&tool_trim, &words);
+    if (!path || !tool_output_check("trim", &a.output, words.words, 1))
         return TOOL_USAGE;
-    return trim_file(&trim, path, &bases, &output);
+    return trim_file(&a.trim, path, &a.bases, &a.output);
 }
 
 const struct tool_command tool_trim = {
     .name = "trim",
     .group = TOOL_MAKES,
     .summary = "some submissions, with what they depend on",
-    .help =
+    .usage =
         "usage: hal-trace trim -o OUTPUT --submissions=LIST [--force] FILE\n"
         "       hal-trace trim -o OUTPUT --scope=NAME [--force] FILE\n\n"
         "Writes the submissions, with those whose results they read, the bytes that the host\n"
         "wrote for them, and the objects that they use: a smaller trace that can be replayed and\n"
         "is verified by the read-backs of what they made. Others that come in between stay as\n"
-        "barriers, without work, so that what waits for what is as it was.\n\n"
-        "      --submissions=LIST   places and ranges of places: #s3, #s3..#s5,#s9.., 3-5; a "
-        "dispatch\n"
-        "                           (#s12.d40) stands for its submission\n"
-        "      --scope=NAME         those that were submitted inside scopes of that "
-        "name\n" TOOL_OUTPUT_HELP TOOL_BASE_HELP,
+        "barriers, without work, so that what waits for what is as it was.\n",
+    .options = options,
     .run = run,
 };

@@ -144,7 +144,7 @@ TEST(wrong_usage)
         {"trim -o out -yf t.pb.zst", "'-yf'"},
         {"dump --json -yf t.pb.zst", "'-yf'"},
         {"trim t.pb.zst --output", "'--output'"},
-        {"trim --force=2 -f t.pb.zst", "'--force=2'"},
+        {"trim --force=2 -f t.pb.zst", "'--force' takes no value, not '2'"},
         {"trim t.pb.zst -o", "'-o'"},
         {"info --json=2 t.pb.zst", "--json"},
         {"dump --from=x t.pb.zst", "--from=x: not a number"},
