@@ -6,6 +6,7 @@
 #include "format/tool/support/tool.h"
 #include "hal/base/locator.h"
 #include "hal/base/message.h"
+#include "hal/base/moment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -241,15 +242,12 @@ static int64_t add_ns(int64_t a, int64_t b)
     return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-/* Microseconds since the capture began, as they are printed. */
-static enum hal_status take_us(const char *option, const char *text, int64_t *out_ns)
+/* Since the capture began, as printed; without a unit: microseconds. */
+static enum hal_status take_moment(const char *option, const char *text, int64_t *out_ns)
 {
-    char *rest;
-    const double us = strtod(text, &rest);
-    if (rest == text || *rest || !(us > -9e15 && us < 9e15))
-        return hal_fail(HAL_INVALID, "--%s=%s: not a number of microseconds", option, text);
-    *out_ns = (int64_t)(us * 1000);
-    return HAL_OK;
+    if (hal_moment_parse(text, 1000, out_ns))
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "--%s=%s: not a time such as 4.7ms or @4.7ms", option, text);
 }
 
 static enum hal_status take_place(const char *text, uint64_t *out_submission)
@@ -304,8 +302,8 @@ static enum hal_status take(void *user, const struct hal_option *option, char *v
     struct dump *dump = user;
     struct window *window = &dump->window;
     switch (option->id) {
-    case FROM: window->has_times = true; return take_us("from", value, &window->first_ns);
-    case TO: window->has_times = true; return take_us("to", value, &window->last_ns);
+    case FROM: window->has_times = true; return take_moment("from", value, &window->first_ns);
+    case TO: window->has_times = true; return take_moment("to", value, &window->last_ns);
     case KIND: return take_kinds(dump, value);
     case OBJECT: dump->has_object = true; return tool_take_number(user, option, value);
     default: window->has_submission = true; return take_place(value, &window->submission);
@@ -320,12 +318,13 @@ static const struct hal_option options[] = {
      .help = "leave the commands out",
      .target = offsetof(struct dump, without_segments)},
     {.name = "from",
-     .argument = "US",
-     .help = "only what happened from then on, as times are printed",
+     .argument = "TIME",
+     .help = "only what happened from then on: 4.7ms or @4.7ms since the capture began; "
+             "microseconds without a unit",
      .take = take,
      .id = FROM},
     {.name = "to",
-     .argument = "US",
+     .argument = "TIME",
      .help = "only what happened until then",
      .take = take,
      .id = TO},

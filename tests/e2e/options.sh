@@ -85,7 +85,7 @@ done <<END
 hal-capture - output FILE ouptut
 hal-replay - verify WHAT verfiy
 hal-view - width N wdith
-hal-trace dump from US form
+hal-trace dump from TIME form
 hal-trace verify base TRACE bsae
 hal-trace diff limit N limt
 hal-trace trim scope NAME scoep

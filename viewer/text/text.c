@@ -2,9 +2,7 @@
 /* Formatting of numbers; decoding, widths and ASCII stand-ins of characters. */
 #include "viewer/text/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,28 +117,6 @@ struct view_word view_right(const char *text, int columns)
         taken += view_width(view_utf8_next(&at)) > 0;
     snprintf(word.text, sizeof word.text, "%*s%s", columns > taken ? columns - taken : 0, "", text);
     return word;
-}
-
-bool view_parse_time(const char *text, int64_t *out_ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
-    char *end;
-    errno = 0;
-    const double value = strtod(text, &end);
-    if (end == text || errno || !isfinite(value))
-        return false;
-    while (*end == ' ')
-        end++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].name) == 0 && fabs(value * units[i].ns) < 9e18) {
-            *out_ns = (int64_t)(value * units[i].ns + (value < 0 ? -0.5 : 0.5));
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- Characters ---------------------------------------------------------------------------- */

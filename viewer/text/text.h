@@ -21,9 +21,6 @@ struct view_word view_things(uint64_t count, const char *noun); /* "1 gap", "2 d
 struct view_word view_share(int64_t part, int64_t whole);       /* "61.2 %"; "-" of nothing */
 struct view_word view_ratio(uint64_t part, uint64_t whole);     /* "2.5"; "-" of nothing */
 
-/* "1.5ms", "200", with an optional sign; without a unit: seconds. False: not a time. */
-bool view_parse_time(const char *text, int64_t *out_ns);
-
 struct view_word view_right(const char *text, int columns); /* blanks before it */
 
 /* Exactly so many columns: the text's begin, then blanks. `bytes`: at least 4 per column. */

@@ -6,6 +6,8 @@
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
 
+#include "hal/base/moment.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +33,7 @@ static enum hal_status parse_duration(const char *text, struct view_filter_term 
     int64_t ns;
     term->what = VIEW_FILTER_DURATION;
     term->most_ns = INT64_MAX;
-    if (!view_parse_time(text + 1 + equal, &ns) || ns < 0)
+    if (!hal_time_parse(text + 1 + equal, 1000000000, &ns) || ns < 0)
         return hal_fail(HAL_INVALID, "'dur%s': expected a time like 50us", text);
     if (*text == '>')
         term->least_ns = equal ? ns : ns + 1;

@@ -5,6 +5,7 @@
 
 #include "hal/base/locator.h"
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
@@ -319,7 +320,7 @@ static void go(struct view *view, const char *text)
     if (end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100)
         go_to_moment(view, m->first_ns +
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
-    else if (!view_parse_time(text, &ns))
+    else if (!hal_time_parse(text, 1000000000, &ns))
         view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12, #s12.d40", text);
     else if (*text == '+' || *text == '-')
         go_to_moment(view, add_saturated(view->cursor_ns, ns));

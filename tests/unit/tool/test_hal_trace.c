@@ -147,8 +147,8 @@ TEST(wrong_usage)
         {"trim --force=2 -f t.pb.zst", "'--force' takes no value, not '2'"},
         {"trim t.pb.zst -o", "'-o'"},
         {"info --json=2 t.pb.zst", "--json"},
-        {"dump --from=x t.pb.zst", "--from=x: not a number"},
-        {"dump --to= t.pb.zst", "--to=: not a number"},
+        {"dump --from=x t.pb.zst", "--from=x: not a time such as 4.7ms"},
+        {"dump --to= t.pb.zst", "--to=: not a time such as 4.7ms"},
         {"dump --object=x t.pb.zst", "--object=x: not a number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -293,6 +293,10 @@ TEST(dump_shows_the_times_that_were_asked_for)
     static const struct {
         const char *times, *event;
     } cases[] = {{"--from=2.2", ": submit "},
+                 {"--from=2.2us", ": submit "},
+                 {"--from=@0.0022ms", ": submit "},
+                 {"--from @2200ns", ": submit "},
+                 {"--from=3.7 --to=0.000009s", ": submit "},
                  {"--from=3.7 --to=9", ": submit "},
                  {"--from=1.6 --to=2.2", ": command_buffer_seal "},
                  {"--to=1.2", ": buffer_create "}};
