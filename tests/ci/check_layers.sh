@@ -30,7 +30,7 @@ allow()
     "$root/.ci/check-layers" "$work/tree" || { echo "$1 with '$2' was refused"; exit 1; }
 }
 
-plant viewer/model/lanes.c '#include "hal/hal.h"' 'viewer/model/lanes.c:2: "hal/hal.h" may not be included'
+plant viewer/model/tracks.c '#include "hal/hal.h"' 'viewer/model/tracks.c:2: "hal/hal.h" may not be included'
 plant format/file/reader.c '#include "hal/driver.h"' 'format/file/reader.c:2: '
 plant replay/plan/plan.c '#include "hal/driver.h"' 'replay/plan/plan.c:2: '
 plant replay/plan/plan.c '#include "format/writer_private.h"' 'replay/plan/plan.c:2: '

@@ -96,7 +96,7 @@ for _ in $(seq 200); do
 done
 [ "$(grep -oE 'frame [0-9 ]+' "$folder/pane")" != "$frames" ] || { echo "the wheel did nothing"; exit 1; }
 
-# A drag over the lanes marks a range; one without a click before it does nothing.
+# A drag over the tracks marks a range; one without a click before it does nothing.
 keys -l "$(printf '\033[<0;30;6M\033[<32;40;6M\033[<32;60;6M\033[<0;60;6m')"
 see '^ range +'
 

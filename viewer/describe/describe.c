@@ -118,31 +118,31 @@ static void queue_name(const struct view_model *m, uint32_t queue, char *out, si
         snprintf(out, bytes, "queue %u, device %u", queue, device);
 }
 
-void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
-                    size_t bytes)
+void view_track_name(const struct view_model *model, const struct view_track *track, char *out,
+                     size_t bytes)
 {
     char name[64];
-    switch (lane->kind) {
-    case VIEW_LANE_SCOPE:
-        host_name(model, lane->object, name, sizeof name);
-        if (lane->depth > 0)
-            snprintf(out, bytes, "level %u", lane->depth + 1);
+    switch (track->kind) {
+    case VIEW_TRACK_SCOPE:
+        host_name(model, track->object, name, sizeof name);
+        if (track->depth > 0)
+            snprintf(out, bytes, "level %u", track->depth + 1);
         else if (model->scoped_hosts > 1)
             snprintf(out, bytes, "scope %s", name);
         else
             snprintf(out, bytes, "scope");
         return;
-    case VIEW_LANE_HOST: host_name(model, lane->object, out, bytes); return;
-    case VIEW_LANE_QUEUE: queue_name(model, lane->object, out, bytes); return;
-    case VIEW_LANE_DEVICE: device_name(model, lane->object, out, bytes); return;
-    case VIEW_LANE_COMMANDS: snprintf(out, bytes, "~ commands"); return;
-    case VIEW_LANE_BARRIERS: snprintf(out, bytes, "~ barriers"); return;
-    case VIEW_LANE_DISPATCHES: snprintf(out, bytes, "dispatches"); return;
-    case VIEW_LANE_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
-    case VIEW_LANE_SEMAPHORE: view_semaphore_name(model, lane->object, out, bytes); return;
-    case VIEW_LANE_TRANSFERS: snprintf(out, bytes, "transfers"); return;
-    case VIEW_LANE_MEMORY: snprintf(out, bytes, "memory"); return;
-    case VIEW_LANE_GAPS: snprintf(out, bytes, "gaps"); return;
+    case VIEW_TRACK_HOST: host_name(model, track->object, out, bytes); return;
+    case VIEW_TRACK_QUEUE: queue_name(model, track->object, out, bytes); return;
+    case VIEW_TRACK_DEVICE: device_name(model, track->object, out, bytes); return;
+    case VIEW_TRACK_COMMANDS: snprintf(out, bytes, "~ commands"); return;
+    case VIEW_TRACK_BARRIERS: snprintf(out, bytes, "~ barriers"); return;
+    case VIEW_TRACK_DISPATCHES: snprintf(out, bytes, "dispatches"); return;
+    case VIEW_TRACK_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
+    case VIEW_TRACK_SEMAPHORE: view_semaphore_name(model, track->object, out, bytes); return;
+    case VIEW_TRACK_TRANSFERS: snprintf(out, bytes, "transfers"); return;
+    case VIEW_TRACK_MEMORY: snprintf(out, bytes, "memory"); return;
+    case VIEW_TRACK_GAPS: snprintf(out, bytes, "gaps"); return;
     }
 }
 
@@ -321,7 +321,7 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     snprintf(out, bytes, "%s %s", noun_end ? noun_end + 1 : verb, name);
 }
 
-void view_span_label(const struct view_model *model, const struct view_lane *lane,
+void view_span_label(const struct view_model *model, const struct view_track *track,
                      const struct view_span *span, char *out, size_t bytes)
 {
     const uint32_t ref = span->ref;
@@ -330,51 +330,51 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
                  view_class_info((enum view_class)span->class)->name);
         return;
     }
-    switch (lane->kind) {
-    case VIEW_LANE_SCOPE:
+    switch (track->kind) {
+    case VIEW_TRACK_SCOPE:
         copy_text(view_model_string(model, model->scopes[ref].name), out, bytes);
         return;
-    case VIEW_LANE_HOST:
+    case VIEW_TRACK_HOST:
         if (span->class == VIEW_RECORD)
             name_or_number(model, model->command_buffers[ref].label, "record",
                            model->command_buffers[ref].id, out, bytes);
         else
             call_label(model, &model->calls[ref], out, bytes);
         return;
-    case VIEW_LANE_QUEUE:
+    case VIEW_TRACK_QUEUE:
         snprintf(out, bytes, "#s%" PRIu64, model->submissions[ref].number);
         return;
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_BARRIERS: view_work_label(model, ref, out, bytes); return;
-    case VIEW_LANE_DISPATCHES:
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_COMMANDS:
+    case VIEW_TRACK_BARRIERS: view_work_label(model, ref, out, bytes); return;
+    case VIEW_TRACK_DISPATCHES:
         view_op_label(model, &model->ops[model->dispatches[ref].op], out, bytes);
         return;
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE:
+    case VIEW_TRACK_SEMAPHORES:
+    case VIEW_TRACK_SEMAPHORE:
         if (model->steps[ref].status)
             snprintf(out, bytes, "failed");
         else
             snprintf(out, bytes, "%" PRIu64, model->steps[ref].value);
         return;
-    case VIEW_LANE_TRANSFERS:
+    case VIEW_TRACK_TRANSFERS:
         snprintf(out, bytes, "%s", view_bytes(model->transfers[ref].bytes).text);
         return;
-    case VIEW_LANE_MEMORY:
+    case VIEW_TRACK_MEMORY:
         snprintf(out, bytes, "%s", view_bytes(model->levels[ref].bytes).text);
         return;
-    case VIEW_LANE_GAPS:
+    case VIEW_TRACK_GAPS:
         snprintf(out, bytes, "%c %s", view_class_info((enum view_class)span->class)->letter,
                  view_time(span->end_ns - span->begin_ns).text);
         return;
     }
 }
 
-void view_span_locator(const struct view_model *model, const struct view_lane *lane,
+void view_span_locator(const struct view_model *model, const struct view_track *track,
                        const struct view_span *span, char *out, size_t bytes)
 {
-    const uint32_t submission = view_span_submission(model, lane, span);
-    if (lane->kind == VIEW_LANE_DISPATCHES) {
+    const uint32_t submission = view_span_submission(model, track, span);
+    if (track->kind == VIEW_TRACK_DISPATCHES) {
         snprintf(out, bytes, "#s%" PRIu64 ".d%u", model->submissions[submission].number,
                  model->dispatches[span->ref].index);
         return;

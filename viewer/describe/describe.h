@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What things of the model are called: names and letters of classes, lanes and events, and
+/* What things of the model are called: names and letters of classes, tracks and events, and
  * everything known about one event as lines of text. */
 #ifndef VIEWER_DESCRIBE_H
 #define VIEWER_DESCRIBE_H
@@ -18,8 +18,8 @@ const struct view_class_info *view_class_info(enum view_class class);
  * the file is not cleaned yet: that is the screen's affair (and the report's). */
 
 /* "main", "queue 0", "gpu". */
-void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
-                    size_t bytes);
+void view_track_name(const struct view_model *model, const struct view_track *track, char *out,
+                     size_t bytes);
 
 /* "rank 0 of 4", or "device 0" of one that is in no group: an index of `devices`. */
 void view_rank_name(const struct view_model *model, uint32_t device, char *out, size_t bytes);
@@ -34,15 +34,15 @@ void view_collective_label(const struct view_model *model, const struct view_col
                            char *out, size_t bytes);
 
 /* A few words that fit into an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the
- * lane's events or of its series. */
-void view_span_label(const struct view_model *model, const struct view_lane *lane,
+ * track's events or of its series. */
+void view_span_label(const struct view_model *model, const struct view_track *track,
                      const struct view_span *span, char *out, size_t bytes);
 
 /* What a submission does: its only kernel, its command buffer's label, or how many dispatches. */
 void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes);
 
 /* What finds the event again: "#s12", or a moment "@1.204567891s". */
-void view_span_locator(const struct view_model *model, const struct view_lane *lane,
+void view_span_locator(const struct view_model *model, const struct view_track *track,
                        const struct view_span *span, char *out, size_t bytes);
 
 /* "mul_mv 64x1x1", "copy 4.00 KiB". */
@@ -88,8 +88,8 @@ void view_describe_devices(const struct view_model *model, struct view_lines *li
 void view_describe_collective(const struct view_model *model,
                               const struct view_submission *submission, struct view_lines *lines);
 
-/* Everything about one of the lane's events. */
-void view_describe(const struct view_model *model, const struct view_lane *lane,
+/* Everything about one of the track's events. */
+void view_describe(const struct view_model *model, const struct view_track *track,
                    const struct view_span *event, struct view_lines *lines);
 
 /* What the host did while the device had nothing to do: "recording 60 %, ...". */

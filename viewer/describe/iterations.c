@@ -135,16 +135,16 @@ size_t view_iterations_at(const struct view_iterations *iterations, int64_t ns)
 static void measure(const struct view_model *m, struct view_iteration *it)
 {
     struct view_measure measure;
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        if (m->lanes[i].kind != VIEW_LANE_HOST)
+    for (size_t i = 0; i < m->tracks_count; i++) {
+        if (m->tracks[i].kind != VIEW_TRACK_HOST)
             continue;
-        view_series_measure(&m->lanes[i].series, it->begin_ns, it->end_ns, &measure);
+        view_series_measure(&m->tracks[i].series, it->begin_ns, it->end_ns, &measure);
         it->syncs += measure.begun[VIEW_WAIT];
         it->sync_ns += measure.busy_ns[VIEW_WAIT];
     }
-    if (m->device_lane == VIEW_NO_LANE)
+    if (m->device_track == VIEW_NO_TRACK)
         return;
-    view_series_measure(&m->lanes[m->device_lane].series, it->begin_ns, it->end_ns, &measure);
+    view_series_measure(&m->tracks[m->device_track].series, it->begin_ns, it->end_ns, &measure);
     it->device_ns = measure.busy_ns[VIEW_EXECUTE];
 }
 

@@ -56,7 +56,7 @@ static void count_in(struct counted *counted, uint64_t times, uint32_t row, uint
 static enum hal_status note_verdict(struct view_findings *findings, uint32_t row,
                                     const struct trace_barrier_verdict *barrier)
 {
-    enum { MOST_VERDICTS = 1 << 22 }; /* the others count as needed on the lanes */
+    enum { MOST_VERDICTS = 1 << 22 }; /* the others count as needed on the tracks */
     if (findings->verdicts_count >= MOST_VERDICTS)
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(findings, verdicts, 1));
@@ -386,7 +386,7 @@ static void report_memory(struct audit *a, struct view_findings *findings)
     finding->count = peak->buffers;
     finding->bytes = peak->bytes;
     finding->at_ns = peak->time_ns;
-    finding->lane = m->memory_lane;
+    finding->track = m->memory_track;
     finding->event = m->peak_level;
     snprintf(finding->proof, sizeof finding->proof, "hal-view --print=memory");
     snprintf(finding->title, sizeof finding->title, "buffers hold at most %s",

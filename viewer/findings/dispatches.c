@@ -62,7 +62,7 @@ static enum hal_status measure(const struct view_model *m, struct between *out)
     return HAL_OK;
 }
 
-/* Points the finding at a dispatch on its lane. */
+/* Points the finding at a dispatch on its track. */
 static void point(const struct view_model *m, uint32_t index, struct view_finding *finding)
 {
     const struct view_dispatch *d = &m->dispatches[index];
@@ -70,10 +70,10 @@ static void point(const struct view_model *m, uint32_t index, struct view_findin
     finding->at_ns = d->begin_ns;
     snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64 ".d%u",
              m->submissions[d->submission].number, d->index);
-    if (m->dispatch_lane == VIEW_NO_LANE)
+    if (m->dispatch_track == VIEW_NO_TRACK)
         return;
-    finding->event = view_lane_event_of(m, &m->lanes[m->dispatch_lane], &span);
-    finding->lane = finding->event == VIEW_NO_REF ? VIEW_NO_LANE : m->dispatch_lane;
+    finding->event = view_track_event_of(m, &m->tracks[m->dispatch_track], &span);
+    finding->track = finding->event == VIEW_NO_REF ? VIEW_NO_TRACK : m->dispatch_track;
 }
 
 static enum hal_status report_tiny(const struct view_model *m, const struct between *between,

@@ -106,7 +106,7 @@ static enum hal_status find_submissions(const struct view_model *m, struct view_
 
 /* ---- Calls -------------------------------------------------------------------------------- */
 
-/* On the lane of its thread, where it stands there. */
+/* On the track of its thread, where it stands there. */
 static void point(const struct view_model *m, const struct view_failure *failure,
                   struct view_finding *finding)
 {

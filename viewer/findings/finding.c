@@ -17,7 +17,7 @@ struct view_finding *view_findings_add(struct view_findings *findings, enum view
                                      .cost_ns = VIEW_NO_TIME,
                                      .possible_ns = VIEW_NO_TIME,
                                      .at_ns = VIEW_NO_TIME,
-                                     .lane = VIEW_NO_LANE,
+                                     .track = VIEW_NO_TRACK,
                                      .event = VIEW_NO_REF};
     return finding;
 }
@@ -29,14 +29,14 @@ void view_finding_at_submission(const struct view_model *model, uint32_t submiss
     const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
     snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64, s->number);
     finding->at_ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(model, s);
-    if (s->begin_ns == VIEW_NO_TIME || model->device_lane == VIEW_NO_LANE) {
-        finding->event = view_model_queue_event(model, submission, &finding->lane);
+    if (s->begin_ns == VIEW_NO_TIME || model->device_track == VIEW_NO_TRACK) {
+        finding->event = view_model_queue_event(model, submission, &finding->track);
     } else {
-        finding->lane = view_model_device_lane(model, s->queue);
-        finding->event = view_lane_event_of(model, &model->lanes[finding->lane], &span);
+        finding->track = view_model_device_track(model, s->queue);
+        finding->event = view_track_event_of(model, &model->tracks[finding->track], &span);
     }
     if (finding->event == VIEW_NO_REF)
-        finding->lane = VIEW_NO_LANE;
+        finding->track = VIEW_NO_TRACK;
 }
 
 void view_finding_at_call(const struct view_model *model, uint32_t call,
@@ -49,9 +49,9 @@ void view_finding_at_call(const struct view_model *model, uint32_t call,
     if (awaited != VIEW_NO_REF)
         snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
                  model->submissions[awaited].number);
-    finding->event = view_model_host_event(model, call, &finding->lane);
+    finding->event = view_model_host_event(model, call, &finding->track);
     if (finding->event == VIEW_NO_REF)
-        finding->lane = VIEW_NO_LANE;
+        finding->track = VIEW_NO_TRACK;
 }
 
 /* From first to last work; the whole trace where there is no work. */

@@ -38,8 +38,8 @@ struct view_finding {
     int64_t possible_ns; /* the most that it can save; likewise */
     uint64_t count;      /* of the things that it is about */
     uint64_t bytes;
-    int64_t at_ns;        /* a moment to look at, VIEW_NO_TIME: no particular one */
-    uint32_t lane, event; /* the example that stands there; VIEW_NO_LANE: none */
+    int64_t at_ns;         /* a moment to look at, VIEW_NO_TIME: no particular one */
+    uint32_t track, event; /* the example that stands there; VIEW_NO_TRACK: none */
     char title[224];
     char evidence[480];
     char locator[32]; /* of the example: "#s12", or "" */

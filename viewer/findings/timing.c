@@ -59,8 +59,8 @@ static int compare_stretches(const void *left, const void *right)
 static int64_t idle_between(const struct view_model *m, int64_t begin_ns, int64_t end_ns)
 {
     struct view_measure measure = {0};
-    if (m->device_lane != VIEW_NO_LANE)
-        view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    if (m->device_track != VIEW_NO_TRACK)
+        view_series_measure(&m->tracks[m->device_track].series, begin_ns, end_ns, &measure);
     return end_ns - begin_ns - measure.busy_ns[VIEW_EXECUTE];
 }
 
@@ -105,12 +105,12 @@ struct waste {
 static bool host_used_contents(const struct view_model *m, uint32_t host, int64_t begin_ns,
                                int64_t end_ns)
 {
-    if (m->transfer_lane == VIEW_NO_LANE)
+    if (m->transfer_track == VIEW_NO_TRACK)
         return false;
-    const struct view_lane *lane = &m->lanes[m->transfer_lane];
-    for (size_t i = view_spans_before(&lane->events, begin_ns);
-         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns < end_ns; i++) {
-        const struct view_transfer *transfer = &m->transfers[view_spans_at(&lane->events, i).ref];
+    const struct view_track *track = &m->tracks[m->transfer_track];
+    for (size_t i = view_spans_before(&track->events, begin_ns);
+         i < track->events.count && view_spans_at(&track->events, i).begin_ns < end_ns; i++) {
+        const struct view_transfer *transfer = &m->transfers[view_spans_at(&track->events, i).ref];
         if (transfer->host == host && transfer->class != VIEW_OBSERVED)
             return true;
     }
@@ -143,12 +143,12 @@ static enum hal_status judge_wait(const struct view_model *m, uint32_t call,
 }
 
 /* Backwards, so that the next submission of the thread is known. */
-static enum hal_status judge_host(const struct view_model *m, const struct view_lane *lane,
+static enum hal_status judge_host(const struct view_model *m, const struct view_track *track,
                                   const struct view_task *task, struct waste *waste)
 {
     struct next_submit next = {VIEW_NO_TIME, VIEW_NO_TIME};
-    for (size_t i = lane->events.count; i-- > 0 && !view_task_stopped(task);) {
-        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
+    for (size_t i = track->events.count; i-- > 0 && !view_task_stopped(task);) {
+        const struct view_span made = view_spans_at(&track->events, i), *event = &made;
         if (event->class == VIEW_SUBMIT) {
             const uint32_t submission = m->calls[event->ref].object;
             next.submit_ns = event->begin_ns;
@@ -205,9 +205,9 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
 {
     struct waste waste = {.shares = strncmp(m->header->device.uri, "cpu", 3) == 0};
     enum hal_status status = HAL_OK;
-    for (size_t i = 0; i < m->lanes_count && status == HAL_OK; i++) {
-        if (m->lanes[i].kind == VIEW_LANE_HOST)
-            status = judge_host(m, &m->lanes[i], findings->task, &waste);
+    for (size_t i = 0; i < m->tracks_count && status == HAL_OK; i++) {
+        if (m->tracks[i].kind == VIEW_TRACK_HOST)
+            status = judge_host(m, &m->tracks[i], findings->task, &waste);
     }
     if (status == HAL_OK)
         status = report_syncs(m, &waste, findings);
@@ -219,12 +219,12 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
 
 /* Of one thread: neighbours that it submitted to one queue without anything in between, of which
  * the second could have been part of the first. */
-static enum hal_status find_neighbours(const struct view_model *m, const struct view_lane *lane,
+static enum hal_status find_neighbours(const struct view_model *m, const struct view_track *track,
                                        const struct view_task *task, struct stretches *out)
 {
     const struct view_submission *last = NULL;
-    for (size_t k = 0; k < lane->events.count && !view_task_stopped(task); k++) {
-        const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
+    for (size_t k = 0; k < track->events.count && !view_task_stopped(task); k++) {
+        const struct view_span made = view_spans_at(&track->events, k), *event = &made;
         const uint32_t index =
             event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
         if (event->class == VIEW_WAIT || event->class == VIEW_QUERY)
@@ -233,7 +233,7 @@ static enum hal_status find_neighbours(const struct view_model *m, const struct 
             continue;
         const struct view_submission *s = &m->submissions[index];
         if (last && last->queue == s->queue && s->commands_count &&
-            !host_used_contents(m, (uint32_t)lane->object, view_submit_ns(m, last),
+            !host_used_contents(m, (uint32_t)track->object, view_submit_ns(m, last),
                                 view_submit_ns(m, s)))
             HAL_TRY(add_stretch(out, (struct stretch){view_submit_ns(m, s),
                                                       view_submit_end_ns(m, s), INT64_MAX, index}));
@@ -277,9 +277,9 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
 {
     struct stretches submits = {0};
     enum hal_status status = HAL_OK;
-    for (size_t i = 0; i < m->lanes_count && status == HAL_OK; i++) {
-        if (m->lanes[i].kind == VIEW_LANE_HOST)
-            status = find_neighbours(m, &m->lanes[i], findings->task, &submits);
+    for (size_t i = 0; i < m->tracks_count && status == HAL_OK; i++) {
+        if (m->tracks[i].kind == VIEW_TRACK_HOST)
+            status = find_neighbours(m, &m->tracks[i], findings->task, &submits);
     }
     if (status == HAL_OK && submits.list_count >= 2)
         status = report_mergeable(m, &submits, findings);
@@ -399,16 +399,16 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     finding->count = count;
     view_finding_cost(m, gaps->ns, span_ns - m->summary.device_busy_ns, finding);
     finding->at_ns = gap->begin_ns;
-    finding->lane = m->gap_lane;
+    finding->track = m->gap_track;
     finding->event = longest;
     if (gap->after != VIEW_NO_REF) { /* else several began at the same moment */
         snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
                  m->submissions[gap->after].number);
         snprintf(before, sizeof before, " before %s", finding->locator);
     } else {
-        const struct view_lane *lane = &m->lanes[m->gap_lane];
-        const struct view_span event = view_spans_at(&lane->events, longest);
-        view_span_locator(m, lane, &event, finding->locator, sizeof finding->locator);
+        const struct view_track *track = &m->tracks[m->gap_track];
+        const struct view_span event = view_spans_at(&track->events, longest);
+        view_span_locator(m, track, &event, finding->locator, sizeof finding->locator);
     }
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
     snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",

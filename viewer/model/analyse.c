@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes become numbers: when the device was idle and why, how much of what happened, and what
+/* The tracks become numbers: when the device was idle and why, how much of what happened, and what
  * an iteration costs. */
 #include "hal/base/idmap.h"
 #include "viewer/model/build.h"
@@ -18,7 +18,7 @@ static enum view_class cause_of(const struct view_span *state)
     }
 }
 
-/* The gaps lane while it grows. */
+/* The gaps track while it grows. */
 struct gaps {
     struct view_model *model;
     int64_t end_ns;  /* of the last part */
@@ -49,7 +49,7 @@ static enum hal_status add_host_parts(struct gaps *g, int64_t begin_ns, int64_t 
 {
     const struct view_model *m = g->model;
     const struct view_series *transfers =
-        m->transfer_lane == VIEW_NO_LANE ? NULL : &m->lanes[m->transfer_lane].series;
+        m->transfer_track == VIEW_NO_TRACK ? NULL : &m->tracks[m->transfer_track].series;
     for (; transfers && g->transfer < transfers->spans.count; g->transfer++) { /* gaps rise */
         if (view_spans_at(&transfers->spans, g->transfer).end_ns > begin_ns)
             break;
@@ -135,7 +135,7 @@ static enum hal_status take_state(void *user, const struct view_span *state)
     return HAL_OK;
 }
 
-/* What the queues' lanes paint, one behind the other. */
+/* What the queues' tracks paint, one behind the other. */
 struct states {
     const struct view_series *queues[TRACE_MAX_QUEUES];
     uint32_t first[TRACE_MAX_QUEUES]; /* codes of a queue begin there */
@@ -156,9 +156,9 @@ static enum hal_status gather_states(const struct view_model *m, struct states *
 {
     uint64_t count = 0;
     for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++) {
-        if (m->queue_lanes[q] == VIEW_NO_LANE)
+        if (m->queue_tracks[q] == VIEW_NO_TRACK)
             continue;
-        const struct view_series *series = &m->lanes[m->queue_lanes[q]].series;
+        const struct view_series *series = &m->tracks[m->queue_tracks[q]].series;
         states->queues[states->queue_count] = series;
         states->first[states->queue_count++] = (uint32_t)count;
         count += series->spans.count;
@@ -190,26 +190,26 @@ static enum hal_status find_gaps(struct gaps *g)
     return status;
 }
 
-static enum hal_status add_gap_lane(struct view_model *m)
+static enum hal_status add_gap_track(struct view_model *m)
 {
     const struct view_spans gaps = {.count = m->gaps_count, .tell = view_event_gap, .tables = m};
     const struct view_spans parts = {
         .count = m->gap_parts_count, .tell = view_event_gap_part, .tables = m};
-    struct view_lane lane = {.kind = VIEW_LANE_GAPS, .parent = VIEW_NO_LANE, .events = gaps};
-    HAL_TRY(VIEW_ROOM(m, lanes, 1));
-    HAL_TRY(view_series_of(&lane.series, &parts, VIEW_GAP_HOST, VIEW_GAP_LAUNCH));
-    m->gap_lane = (uint32_t)m->lanes_count;
-    m->lanes[m->lanes_count++] = lane;
+    struct view_track track = {.kind = VIEW_TRACK_GAPS, .parent = VIEW_NO_TRACK, .events = gaps};
+    HAL_TRY(VIEW_ROOM(m, tracks, 1));
+    HAL_TRY(view_series_of(&track.series, &parts, VIEW_GAP_HOST, VIEW_GAP_LAUNCH));
+    m->gap_track = (uint32_t)m->tracks_count;
+    m->tracks[m->tracks_count++] = track;
     return HAL_OK;
 }
 
 static enum hal_status build_gaps(struct view_model *m)
 {
     struct gaps g = {.model = m};
-    m->gap_lane = VIEW_NO_LANE;
+    m->gap_track = VIEW_NO_TRACK;
     enum hal_status status = find_gaps(&g);
     if (status == HAL_OK && m->gaps_count)
-        status = add_gap_lane(m);
+        status = add_gap_track(m);
     return status;
 }
 
@@ -311,15 +311,15 @@ static void add_to_family(const struct view_model *m, const struct view_scope *s
     struct view_measure measure;
     family->count++;
     family->total_ns += ns;
-    if (m->hosts[scope->host].lane != VIEW_NO_LANE) {
-        view_series_measure(&m->lanes[m->hosts[scope->host].lane].series, scope->begin_ns,
+    if (m->hosts[scope->host].track != VIEW_NO_TRACK) {
+        view_series_measure(&m->tracks[m->hosts[scope->host].track].series, scope->begin_ns,
                             scope->end_ns, &measure);
         family->submissions += measure.begun[VIEW_SUBMIT];
         family->syncs += measure.begun[VIEW_WAIT];
         family->sync_ns += measure.busy_ns[VIEW_WAIT];
     }
-    if (m->device_lane != VIEW_NO_LANE) {
-        view_series_measure(&m->lanes[m->device_lane].series, scope->begin_ns, scope->end_ns,
+    if (m->device_track != VIEW_NO_TRACK) {
+        view_series_measure(&m->tracks[m->device_track].series, scope->begin_ns, scope->end_ns,
                             &measure);
         family->device_ns += measure.busy_ns[VIEW_EXECUTE];
     }

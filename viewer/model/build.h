@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a model is made, in steps that follow each other: ingest.c turns the file's records into
- * tables, origin.c says when time begins, lanes.c turns tables into lanes, analyse.c lanes into
+ * tables, origin.c says when time begins, tracks.c turns tables into tracks, analyse.c tracks into
  * numbers, order.c gives them their places. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
@@ -23,31 +23,31 @@ enum hal_status view_build_room(void *array, size_t *capacity, size_t count, siz
 enum hal_status view_build_tables(struct view_model *model,
                                   const struct view_progress *progress) HAL_CHECKED;
 /* Lets all times count from the first event. */
-void view_build_origin(struct view_model *model);
+void view_build_rebase_times(struct view_model *model);
 
 /* The devices, which of their work are collectives, and who met whom: ranks.c. */
 enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;
 
-enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_tracks(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
 /* What each device did, alone and together with others: ranks.c. */
 void view_build_devices(struct view_model *model);
 
-/* Names that several threads have, and the order of lanes when there are many. Last of all. */
+/* Names that several threads have, and the order of tracks when there are many. Last of all. */
 enum hal_status view_build_order(struct view_model *model) HAL_CHECKED;
 
-/* The levels of memory, and their lane. */
+/* The levels of memory, and their track. */
 enum hal_status view_build_memory(struct view_model *model) HAL_CHECKED;
-enum hal_status view_build_memory_lane(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_memory_track(struct view_model *model) HAL_CHECKED;
 
-/* What lanes tell of the rows of tables; `tables` is the model. The codes of view_event_host and of
- * view_event_state are made by the functions below, the others are rows. */
+/* What tracks tell of the rows of tables; `tables` is the model. The codes of view_event_host and
+ * of view_event_state are made by the functions below, the others are rows. */
 view_span_tell view_event_scope, view_event_host, view_event_submission, view_event_state,
     view_event_execution, view_event_dispatch, view_event_step, view_event_transfer,
     view_event_level, view_event_gap, view_event_gap_part;
 
-/* Of a host thread's lane: a call, or of a command buffer all its recording, its making, its
+/* Of a host thread's track: a call, or of a command buffer all its recording, its making, its
  * sealing. */
 enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_SEAL };
 uint32_t view_event_code(uint32_t row, uint32_t variety);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables tell of each event of a lane. Lanes keep nothing but numbers: a row, and in the
+/* What the tables tell of each event of a track. Tracks keep nothing but numbers: a row, and in the
  * highest bits which of several things of that row is meant. */
 #include "format/analysis/events.h"
 #include "viewer/model/build.h"
@@ -28,7 +28,7 @@ uint32_t view_event_state_code(uint32_t submission, const struct view_span *stat
     return view_event_code(submission, (uint32_t)state->class - VIEW_QUEUED_UNKNOWN);
 }
 
-/* Class of a call's span; VIEW_CLASS_NONE: it is not drawn on the thread's lane. */
+/* Class of a call's span; VIEW_CLASS_NONE: it is not drawn on the thread's track. */
 static enum view_class class_of_call(const struct view_model *m, const struct view_call *call)
 {
     const struct trace_event_traits traits = trace_event_traits(call->kind);

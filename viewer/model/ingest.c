@@ -356,7 +356,7 @@ enum hal_status view_build_tables(struct view_model *model, const struct view_pr
         finish_scopes(&in);
         if (status == HAL_OK)
             status = view_build_ranks(model);
-        view_build_origin(model);
+        view_build_rebase_times(model);
     }
     finish_ingest(&in);
     return status;

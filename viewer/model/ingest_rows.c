@@ -66,7 +66,8 @@ ROW_BY_ID(view_ingest_submission_row, submissions,
                                    .begin_ns = VIEW_NO_TIME,
                                    .end_ns = VIEW_NO_TIME,
                                    .call = VIEW_NO_REF})
-static ROW_BY_ID(host_row, hosts, (struct view_host){.thread = (uint32_t)id, .lane = VIEW_NO_LANE})
+static ROW_BY_ID(host_row, hosts,
+                 (struct view_host){.thread = (uint32_t)id, .track = VIEW_NO_TRACK})
 
 #undef ROW_BY_ID
 

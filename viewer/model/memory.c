@@ -176,7 +176,7 @@ uint32_t view_model_highest(const struct view_model *model, size_t first, size_t
 enum hal_status view_build_memory(struct view_model *model)
 {
     struct changes changes = {0};
-    model->memory_lane = VIEW_NO_LANE;
+    model->memory_track = VIEW_NO_TRACK;
     model->peak_level = model->transient_peak_level = VIEW_NO_REF;
     enum hal_status status = take_calls(model, &changes);
     if (status == HAL_OK)
@@ -189,7 +189,7 @@ enum hal_status view_build_memory(struct view_model *model)
         if (status == HAL_OK)
             status = add_blocks(model);
         if (status == HAL_OK)
-            status = view_build_memory_lane(model);
+            status = view_build_memory_track(model);
     }
     free(changes.list);
     return status;

@@ -179,13 +179,13 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
     const struct view_submission *s = &model->submissions[submission];
     uint32_t best = VIEW_NO_REF;
     for (size_t h = 0; h < model->hosts_count && s->end_ns != VIEW_NO_TIME; h++) {
-        if (model->hosts[h].lane == VIEW_NO_LANE)
+        if (model->hosts[h].track == VIEW_NO_TRACK)
             continue;
-        const struct view_lane *lane = &model->lanes[model->hosts[h].lane];
-        const size_t at = view_spans_before(&lane->events, s->end_ns);
+        const struct view_track *track = &model->tracks[model->hosts[h].track];
+        const size_t at = view_spans_before(&track->events, s->end_ns);
         size_t i = at > LOOK_AROUND ? at - LOOK_AROUND : 0;
-        for (; i < lane->events.count && i < at + LOOK_AROUND; i++) {
-            const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
+        for (; i < track->events.count && i < at + LOOK_AROUND; i++) {
+            const struct view_span made = view_spans_at(&track->events, i), *event = &made;
             if (event->class != VIEW_WAIT || event->end_ns < s->end_ns ||
                 !any_from(model, model->calls[event->ref].object,
                           view_call_what(model, &model->calls[event->ref])->value_count,
@@ -203,125 +203,125 @@ void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
                      int64_t out_ns[VIEW_GAP_COUNT])
 {
     struct view_measure measure;
-    view_series_measure(&model->lanes[model->gap_lane].series, gap->begin_ns, gap->end_ns,
+    view_series_measure(&model->tracks[model->gap_track].series, gap->begin_ns, gap->end_ns,
                         &measure);
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
         out_ns[c] = measure.busy_ns[VIEW_GAP_HOST + c];
 }
 
-/* ---- Events of lanes ---------------------------------------------------------------------- */
+/* ---- Events of tracks ---------------------------------------------------------------------- */
 
-/* When the event with that ref begins on a lane of that kind. */
-static int64_t event_begin(const struct view_model *m, const struct view_lane *lane,
+/* When the event with that ref begins on a track of that kind. */
+static int64_t event_begin(const struct view_model *m, const struct view_track *track,
                            const struct view_span *span)
 {
-    switch (lane->kind) {
-    case VIEW_LANE_SCOPE: return m->scopes[span->ref].begin_ns;
-    case VIEW_LANE_HOST: {
+    switch (track->kind) {
+    case VIEW_TRACK_SCOPE: return m->scopes[span->ref].begin_ns;
+    case VIEW_TRACK_HOST: {
         if (span->class != VIEW_RECORD)
             return m->calls[span->ref].begin_ns;
         const struct view_command_buffer *c = &m->command_buffers[span->ref];
-        return c->create_host == lane->object && c->create_ns != VIEW_NO_TIME ? c->create_ns
-                                                                              : c->seal_ns;
+        return c->create_host == track->object && c->create_ns != VIEW_NO_TIME ? c->create_ns
+                                                                               : c->seal_ns;
     }
-    case VIEW_LANE_QUEUE: {
+    case VIEW_TRACK_QUEUE: {
         const struct view_submission *s = &m->submissions[span->ref];
         return view_submit_ns(m, s) != VIEW_NO_TIME ? view_submit_ns(m, s) : s->begin_ns;
     }
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_BARRIERS: return m->submissions[span->ref].begin_ns;
-    case VIEW_LANE_DISPATCHES: return m->dispatches[span->ref].begin_ns;
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE: return m->steps[span->ref].time_ns;
-    case VIEW_LANE_TRANSFERS: return m->transfers[span->ref].begin_ns;
-    case VIEW_LANE_MEMORY: return m->levels[span->ref].time_ns;
-    case VIEW_LANE_GAPS: return m->gaps[span->ref].begin_ns;
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_COMMANDS:
+    case VIEW_TRACK_BARRIERS: return m->submissions[span->ref].begin_ns;
+    case VIEW_TRACK_DISPATCHES: return m->dispatches[span->ref].begin_ns;
+    case VIEW_TRACK_SEMAPHORES:
+    case VIEW_TRACK_SEMAPHORE: return m->steps[span->ref].time_ns;
+    case VIEW_TRACK_TRANSFERS: return m->transfers[span->ref].begin_ns;
+    case VIEW_TRACK_MEMORY: return m->levels[span->ref].time_ns;
+    case VIEW_TRACK_GAPS: return m->gaps[span->ref].begin_ns;
     }
     return span->begin_ns;
 }
 
-uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
-                            const struct view_span *span)
+uint32_t view_track_event_of(const struct view_model *model, const struct view_track *track,
+                             const struct view_span *span)
 {
     if (span->ref == VIEW_NO_REF)
         return VIEW_NO_REF;
-    const int64_t begin_ns = event_begin(model, lane, span);
-    const bool by_class = lane->kind == VIEW_LANE_HOST; /* whose refs are of two tables */
-    for (size_t i = view_spans_before(&lane->events, begin_ns);
-         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == begin_ns; i++) {
-        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
+    const int64_t begin_ns = event_begin(model, track, span);
+    const bool by_class = track->kind == VIEW_TRACK_HOST; /* whose refs are of two tables */
+    for (size_t i = view_spans_before(&track->events, begin_ns);
+         i < track->events.count && view_spans_at(&track->events, i).begin_ns == begin_ns; i++) {
+        const struct view_span made = view_spans_at(&track->events, i), *event = &made;
         if (event->ref == span->ref && (!by_class || event->class == span->class))
             return (uint32_t)i;
     }
     return VIEW_NO_REF;
 }
 
-uint32_t view_span_submission(const struct view_model *model, const struct view_lane *lane,
+uint32_t view_span_submission(const struct view_model *model, const struct view_track *track,
                               const struct view_span *span)
 {
-    switch (lane->kind) {
-    case VIEW_LANE_QUEUE:
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_BARRIERS: return span->ref;
-    case VIEW_LANE_DISPATCHES: return model->dispatches[span->ref].submission;
-    case VIEW_LANE_HOST:
+    switch (track->kind) {
+    case VIEW_TRACK_QUEUE:
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_COMMANDS:
+    case VIEW_TRACK_BARRIERS: return span->ref;
+    case VIEW_TRACK_DISPATCHES: return model->dispatches[span->ref].submission;
+    case VIEW_TRACK_HOST:
         return span->class == VIEW_SUBMIT ? model->calls[span->ref].object : VIEW_NO_REF;
-    case VIEW_LANE_SCOPE:
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE:
-    case VIEW_LANE_TRANSFERS:
-    case VIEW_LANE_MEMORY:
-    case VIEW_LANE_GAPS: break;
+    case VIEW_TRACK_SCOPE:
+    case VIEW_TRACK_SEMAPHORES:
+    case VIEW_TRACK_SEMAPHORE:
+    case VIEW_TRACK_TRANSFERS:
+    case VIEW_TRACK_MEMORY:
+    case VIEW_TRACK_GAPS: break;
     }
     return VIEW_NO_REF;
 }
 
-uint32_t view_lane_at(const struct view_model *model, const struct view_lane *lane,
-                      int64_t begin_ns, int64_t end_ns)
+uint32_t view_track_at(const struct view_model *model, const struct view_track *track,
+                       int64_t begin_ns, int64_t end_ns)
 {
     enum { LOOK_BACK = 4096 };
-    const size_t first = view_series_first(&lane->series, begin_ns);
-    if (first >= lane->series.spans.count)
+    const size_t first = view_series_first(&track->series, begin_ns);
+    if (first >= track->series.spans.count)
         return VIEW_NO_REF;
-    const struct view_span painted = view_spans_at(&lane->series.spans, first), *span = &painted;
+    const struct view_span painted = view_spans_at(&track->series.spans, first), *span = &painted;
     if (span->begin_ns >= end_ns)
         return VIEW_NO_REF;
-    const uint32_t event = view_lane_event_of(model, lane, span);
+    const uint32_t event = view_track_event_of(model, track, span);
     if (event != VIEW_NO_REF)
         return event;
     /* Several overlap: the one that began last. */
-    const size_t before = view_spans_before(&lane->events, span->begin_ns + 1);
+    const size_t before = view_spans_before(&track->events, span->begin_ns + 1);
     for (size_t i = before; i > 0 && before - i < LOOK_BACK; i--) {
-        if (view_spans_at(&lane->events, i - 1).end_ns > span->begin_ns)
+        if (view_spans_at(&track->events, i - 1).end_ns > span->begin_ns)
             return (uint32_t)(i - 1);
     }
     return VIEW_NO_REF;
 }
 
 uint32_t view_model_queue_event(const struct view_model *model, uint32_t submission,
-                                uint32_t *out_lane)
+                                uint32_t *out_track)
 {
     const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
-    *out_lane = model->queue_lanes[model->submissions[submission].queue];
-    if (*out_lane == VIEW_NO_LANE)
+    *out_track = model->queue_tracks[model->submissions[submission].queue];
+    if (*out_track == VIEW_NO_TRACK)
         return VIEW_NO_REF;
-    return view_lane_event_of(model, &model->lanes[*out_lane], &span);
+    return view_track_event_of(model, &model->tracks[*out_track], &span);
 }
 
-uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_lane)
+uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_track)
 {
     const struct view_call *c = &model->calls[call];
     struct view_span span = {.ref = call};
-    *out_lane = model->hosts[c->host].lane;
-    if (*out_lane == VIEW_NO_LANE)
+    *out_track = model->hosts[c->host].track;
+    if (*out_track == VIEW_NO_TRACK)
         return VIEW_NO_REF;
-    const struct view_lane *lane = &model->lanes[*out_lane];
-    for (size_t i = view_spans_before(&lane->events, c->begin_ns);
-         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == c->begin_ns; i++) {
-        span.class = view_spans_at(&lane->events, i).class;
-        if (view_spans_at(&lane->events, i).ref == call && span.class != VIEW_RECORD)
+    const struct view_track *track = &model->tracks[*out_track];
+    for (size_t i = view_spans_before(&track->events, c->begin_ns);
+         i < track->events.count && view_spans_at(&track->events, i).begin_ns == c->begin_ns; i++) {
+        span.class = view_spans_at(&track->events, i).class;
+        if (view_spans_at(&track->events, i).ref == call && span.class != VIEW_RECORD)
             return (uint32_t)i;
     }
     return VIEW_NO_REF;

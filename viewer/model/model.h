@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says, arranged by time: tables of what happened, and lanes that order it. Knows
+/* What a trace says, arranged by time: tables of what happened, and tracks that order it. Knows
  * nothing of terminals. Immutable once open, so any number of threads may use it; everything it
  * returns is borrowed until it is closed.
  *
@@ -145,7 +145,7 @@ struct view_device {
     uint64_t object_base;           /* the first object has a larger number */
     uint32_t first_rank, last_rank; /* in the largest group that it is in */
     uint32_t rank_count;            /* of that group; 0: it is in none */
-    uint32_t lane;                  /* its work; VIEW_NO_LANE: it did none */
+    uint32_t track;                 /* its work; VIEW_NO_TRACK: it did none */
     int64_t busy_ns;
     uint64_t collectives;              /* that began */
     int64_t collective_ns, waiting_ns; /* in these; of that, until all others had come */
@@ -221,7 +221,7 @@ struct view_level {
 struct view_host {
     uint32_t thread, name;
     uint64_t system_id;
-    uint32_t lane;
+    uint32_t track;
     uint64_t wait_count, submit_count, call_count;
     int64_t wait_ns;
     uint32_t scope_depth; /* most scopes open at once */
@@ -243,30 +243,30 @@ struct view_gap_part {
     uint32_t cause : 3; /* enum view_class, less VIEW_GAP_HOST */
 } VIEW_PACKED;
 
-/* ---- Lanes -------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
-enum view_lane_kind {                       /* a span's ref is an index of */
-                      VIEW_LANE_SCOPE,      /* scopes */
-                      VIEW_LANE_HOST,       /* calls; of VIEW_RECORD: command_buffers */
-                      VIEW_LANE_QUEUE,      /* submissions */
-                      VIEW_LANE_DEVICE,     /* submissions */
-                      VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
-                      VIEW_LANE_BARRIERS,   /* submissions: the barriers between their commands */
-                      VIEW_LANE_DISPATCHES, /* dispatches */
-                      VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
-                      VIEW_LANE_SEMAPHORE,  /* steps */
-                      VIEW_LANE_TRANSFERS,  /* transfers */
-                      VIEW_LANE_MEMORY,     /* levels */
-                      VIEW_LANE_GAPS,       /* gaps */
+enum view_track_kind {                        /* a span's ref is an index of */
+                       VIEW_TRACK_SCOPE,      /* scopes */
+                       VIEW_TRACK_HOST,       /* calls; of VIEW_RECORD: command_buffers */
+                       VIEW_TRACK_QUEUE,      /* submissions */
+                       VIEW_TRACK_DEVICE,     /* submissions */
+                       VIEW_TRACK_COMMANDS,   /* submissions: what they consist of */
+                       VIEW_TRACK_BARRIERS,   /* submissions: the barriers between their commands */
+                       VIEW_TRACK_DISPATCHES, /* dispatches */
+                       VIEW_TRACK_SEMAPHORES, /* steps, of all semaphores */
+                       VIEW_TRACK_SEMAPHORE,  /* steps */
+                       VIEW_TRACK_TRANSFERS,  /* transfers */
+                       VIEW_TRACK_MEMORY,     /* levels */
+                       VIEW_TRACK_GAPS,       /* gaps */
 };
 
-#define VIEW_NO_LANE UINT32_MAX
+#define VIEW_NO_TRACK UINT32_MAX
 
-struct view_lane {
-    enum view_lane_kind kind;
+struct view_track {
+    enum view_track_kind kind;
     uint32_t object; /* host, queue, semaphore or device; VIEW_NO_REF: all devices */
     uint32_t depth;  /* of scopes */
-    uint32_t parent; /* lane that hides or shows this one, VIEW_NO_LANE: always there */
+    uint32_t parent; /* track that hides or shows this one, VIEW_NO_TRACK: always there */
     bool has_children, starts_open;
     bool borrowed;                         /* events and series are its parent's */
     struct view_spans events;              /* one per event; may overlap */
@@ -355,15 +355,15 @@ struct view_model {
     VIEW_TABLE(view_gap, gaps);
     VIEW_TABLE(view_gap_part, gap_parts);
     VIEW_TABLE(view_family, families);
-    VIEW_TABLE(view_lane, lanes);
+    VIEW_TABLE(view_track, tracks);
     size_t scoped_hosts; /* threads with scopes */
     uint32_t *segments;
     size_t segments_count, segments_capacity;
     uint32_t *submitted;
     size_t submitted_count, submitted_capacity;
-    uint32_t queue_lanes[TRACE_MAX_QUEUES]; /* VIEW_NO_LANE: nothing was submitted */
-    uint32_t dispatch_lane, device_lane, gap_lane, transfer_lane,
-        memory_lane;                           /* VIEW_NO_LANE: there is none; device: of all */
+    uint32_t queue_tracks[TRACE_MAX_QUEUES]; /* VIEW_NO_TRACK: nothing was submitted */
+    uint32_t dispatch_track, device_track, gap_track, transfer_track,
+        memory_track;                          /* VIEW_NO_TRACK: there is none; device: of all */
     uint32_t *highest;                         /* by block of levels: the one with most bytes */
     uint32_t peak_level, transient_peak_level; /* VIEW_NO_REF: there is none */
     struct view_summary summary;
@@ -408,11 +408,11 @@ uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, 
 /* The device whose queue that is: an index of `devices`. */
 uint32_t view_model_device(const struct view_model *model, uint32_t queue);
 
-/* The lane on which the work of that queue's device is seen, or VIEW_NO_LANE. */
-uint32_t view_model_device_lane(const struct view_model *model, uint32_t queue);
+/* The track on which the work of that queue's device is seen, or VIEW_NO_TRACK. */
+uint32_t view_model_device_track(const struct view_model *model, uint32_t queue);
 
-/* Whether the lane's events are other lanes' events, too. */
-bool view_lane_repeats(const struct view_model *model, const struct view_lane *lane);
+/* Whether the track's events are other tracks' events, too. */
+bool view_track_iterations(const struct view_model *model, const struct view_track *track);
 
 /* What the submission did together with those of other ranks, or NULL. */
 const struct view_collective *view_model_collective(const struct view_model *model,
@@ -482,23 +482,24 @@ static inline const struct view_body *view_body(const struct view_model *model,
 void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
                      int64_t out_ns[VIEW_GAP_COUNT]);
 
-/* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
-uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
-                            const struct view_span *span);
+/* Index of the event that the track's span is a part of; VIEW_NO_REF when there is no single one.
+ */
+uint32_t view_track_event_of(const struct view_model *model, const struct view_track *track,
+                             const struct view_span *span);
 
 /* The submission that the event is, that it made or belongs to; VIEW_NO_REF: none. */
-uint32_t view_span_submission(const struct view_model *model, const struct view_lane *lane,
+uint32_t view_span_submission(const struct view_model *model, const struct view_track *track,
                               const struct view_span *span);
 
-/* The lane's event that fits the range best: what is painted at its begin, else the first that
+/* The track's event that fits the range best: what is painted at its begin, else the first that
  * begins in it. VIEW_NO_REF: none touches it. */
-uint32_t view_lane_at(const struct view_model *model, const struct view_lane *lane,
-                      int64_t begin_ns, int64_t end_ns);
+uint32_t view_track_at(const struct view_model *model, const struct view_track *track,
+                       int64_t begin_ns, int64_t end_ns);
 
-/* Index of the queue lane's event of a submission, and the lane's index in *out_lane; likewise
- * the host lane's of a call. VIEW_NO_REF: not drawn. */
+/* Index of the queue track's event of a submission, and the track's index in *out_track; likewise
+ * the host track's of a call. VIEW_NO_REF: not drawn. */
 uint32_t view_model_queue_event(const struct view_model *model, uint32_t submission,
-                                uint32_t *out_lane);
-uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_lane);
+                                uint32_t *out_track);
+uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_track);
 
 #endif

@@ -11,12 +11,12 @@ void view_model_close(struct view_model *model)
 {
     if (!model)
         return;
-    for (size_t i = 0; i < model->lanes_count; i++) {
-        if (model->lanes[i].borrowed)
+    for (size_t i = 0; i < model->tracks_count; i++) {
+        if (model->tracks[i].borrowed)
             continue;
-        view_series_finish(&model->lanes[i].series);
-        free(model->lanes[i].event_codes);
-        free(model->lanes[i].painted_codes);
+        view_series_finish(&model->tracks[i].series);
+        free(model->tracks[i].event_codes);
+        free(model->tracks[i].painted_codes);
     }
     void *const tables[] = {
         model->calls,       model->values,   model->submissions, model->ops,
@@ -24,7 +24,7 @@ void view_model_close(struct view_model *model)
         model->steps,       model->kernels,  model->executables, model->command_buffers,
         model->buffers,     model->scopes,   model->semaphores,  model->transfers,
         model->others,      model->hosts,    model->gaps,        model->families,
-        model->lanes,       model->segments, model->submitted,   model->levels,
+        model->tracks,      model->segments, model->submitted,   model->levels,
         model->highest,     model->failures, model->gap_parts,   model->devices,
         model->collectives, model->meetings};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -78,7 +78,7 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
     if (status == HAL_OK)
         status = go_on(model, progress);
     if (status == HAL_OK)
-        status = view_build_lanes(model);
+        status = view_build_tracks(model);
     if (status == HAL_OK)
         status = go_on(model, progress);
     if (status == HAL_OK)

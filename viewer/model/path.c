@@ -64,11 +64,11 @@ static bool is_wait(const struct view_model *m, const struct view_span *event)
 static uint32_t wait_before(const struct view_model *m, const struct view_task *task, uint32_t host,
                             int64_t ns, bool blocking)
 {
-    if (m->hosts[host].lane == VIEW_NO_LANE)
+    if (m->hosts[host].track == VIEW_NO_TRACK)
         return VIEW_NO_REF;
-    const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
-    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0 && !view_task_stopped(task);) {
-        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
+    const struct view_track *track = &m->tracks[m->hosts[host].track];
+    for (size_t i = view_spans_before(&track->events, ns); i-- > 0 && !view_task_stopped(task);) {
+        const struct view_span made = view_spans_at(&track->events, i), *event = &made;
         if (!is_wait(m, event) || event->end_ns > ns)
             continue;
         if (!blocking)
@@ -84,39 +84,39 @@ static uint32_t wait_before(const struct view_model *m, const struct view_task *
 
 static uint32_t submit_after(const struct view_model *m, uint32_t host, int64_t ns)
 {
-    if (m->hosts[host].lane == VIEW_NO_LANE)
+    if (m->hosts[host].track == VIEW_NO_TRACK)
         return VIEW_NO_REF;
-    const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
-    size_t i = view_spans_before(&lane->events, ns);
-    while (i < lane->events.count && view_spans_at(&lane->events, i).class != VIEW_SUBMIT)
+    const struct view_track *track = &m->tracks[m->hosts[host].track];
+    size_t i = view_spans_before(&track->events, ns);
+    while (i < track->events.count && view_spans_at(&track->events, i).class != VIEW_SUBMIT)
         i++;
-    return i < lane->events.count ? view_spans_at(&lane->events, i).ref : VIEW_NO_REF;
+    return i < track->events.count ? view_spans_at(&track->events, i).ref : VIEW_NO_REF;
 }
 
-struct view_node view_node_of(const struct view_model *model, const struct view_lane *lane,
+struct view_node view_node_of(const struct view_model *model, const struct view_track *track,
                               const struct view_span *event)
 {
-    switch (lane->kind) {
-    case VIEW_LANE_QUEUE:
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_BARRIERS:
-    case VIEW_LANE_DISPATCHES:
-        return node_of(VIEW_NODE_SUBMISSION, view_span_submission(model, lane, event));
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE: {
+    switch (track->kind) {
+    case VIEW_TRACK_QUEUE:
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_COMMANDS:
+    case VIEW_TRACK_BARRIERS:
+    case VIEW_TRACK_DISPATCHES:
+        return node_of(VIEW_NODE_SUBMISSION, view_span_submission(model, track, event));
+    case VIEW_TRACK_SEMAPHORES:
+    case VIEW_TRACK_SEMAPHORE: {
         const struct view_step *step = &model->steps[event->ref];
         return step->submission != VIEW_NO_REF ? node_of(VIEW_NODE_SUBMISSION, step->submission)
                                                : node_of(VIEW_NODE_CALL, step->call);
     }
-    case VIEW_LANE_MEMORY:
+    case VIEW_TRACK_MEMORY:
         return node_of(VIEW_NODE_SUBMISSION, model->levels[event->ref].submission);
-    case VIEW_LANE_GAPS: return node_of(VIEW_NODE_SUBMISSION, model->gaps[event->ref].after);
-    case VIEW_LANE_HOST:
+    case VIEW_TRACK_GAPS: return node_of(VIEW_NODE_SUBMISSION, model->gaps[event->ref].after);
+    case VIEW_TRACK_HOST:
         return event->class == VIEW_RECORD ? node_of(VIEW_NODE_NONE, 0)
                                            : node_of(VIEW_NODE_CALL, event->ref);
-    case VIEW_LANE_SCOPE:
-    case VIEW_LANE_TRANSFERS: break;
+    case VIEW_TRACK_SCOPE:
+    case VIEW_TRACK_TRANSFERS: break;
     }
     return node_of(VIEW_NODE_NONE, 0);
 }
@@ -247,13 +247,14 @@ static uint32_t before_on_queue(const struct view_model *m, uint32_t index)
 static int64_t burst_begin(const struct walk *w, uint32_t host, int64_t ns)
 {
     const struct view_model *m = w->model;
-    const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
+    const struct view_track *track = &m->tracks[m->hosts[host].track];
     int64_t begin_ns = ns;
-    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0 && !view_task_stopped(w->task);) {
-        if (view_spans_at(&lane->events, i).end_ns < begin_ns - HAND_OVER_NS)
+    for (size_t i = view_spans_before(&track->events, ns);
+         i-- > 0 && !view_task_stopped(w->task);) {
+        if (view_spans_at(&track->events, i).end_ns < begin_ns - HAND_OVER_NS)
             break;
-        begin_ns = view_spans_at(&lane->events, i).begin_ns < begin_ns
-                       ? view_spans_at(&lane->events, i).begin_ns
+        begin_ns = view_spans_at(&track->events, i).begin_ns < begin_ns
+                       ? view_spans_at(&track->events, i).begin_ns
                        : begin_ns;
     }
     return begin_ns;
@@ -265,13 +266,13 @@ static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_
     uint32_t best = VIEW_NO_REF;
     int64_t best_ns = ns - HAND_OVER_NS;
     for (uint32_t h = 0; h < m->hosts_count; h++) {
-        if (h == host || m->hosts[h].lane == VIEW_NO_LANE)
+        if (h == host || m->hosts[h].track == VIEW_NO_TRACK)
             continue;
-        const struct view_lane *lane = &m->lanes[m->hosts[h].lane];
-        const size_t before = view_spans_before(&lane->events, ns);
+        const struct view_track *track = &m->tracks[m->hosts[h].track];
+        const size_t before = view_spans_before(&track->events, ns);
         if (!before)
             continue;
-        const int64_t end_ns = hal_min_i64(view_spans_at(&lane->events, before - 1).end_ns, ns);
+        const int64_t end_ns = hal_min_i64(view_spans_at(&track->events, before - 1).end_ns, ns);
         if (end_ns > best_ns) {
             best_ns = end_ns;
             best = h;
@@ -285,7 +286,7 @@ static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_
 static uint32_t walk_burst(struct walk *w, uint32_t host)
 {
     const struct view_model *m = w->model;
-    if (m->hosts[host].lane == VIEW_NO_LANE)
+    if (m->hosts[host].track == VIEW_NO_TRACK)
         return VIEW_NO_REF;
     const int64_t begin_ns = burst_begin(w, host, w->at_ns);
     const uint32_t other = begin_ns > w->start_ns ? handed_over_by(m, host, begin_ns) : VIEW_NO_REF;

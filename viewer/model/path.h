@@ -17,7 +17,7 @@ struct view_node {
 };
 
 /* What the event belongs to; VIEW_NODE_NONE: to neither, like buffers that come and go. */
-struct view_node view_node_of(const struct view_model *model, const struct view_lane *lane,
+struct view_node view_node_of(const struct view_model *model, const struct view_track *track,
                               const struct view_span *event);
 
 /* What it waited for last: of a submission what brought the last of the values that it waited for,

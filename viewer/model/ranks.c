@@ -18,7 +18,7 @@ static void add_device(struct view_model *m, const struct trace_capture *capture
                                                           .process_id = capture->process_id,
                                                           .queue_base = capture->queue_base,
                                                           .object_base = capture->object_base,
-                                                          .lane = VIEW_NO_LANE};
+                                                          .track = VIEW_NO_TRACK};
 }
 
 /* Captures whose numbers do not rise are no more believed than any other number of the file. */
@@ -63,18 +63,18 @@ static uint32_t device_of_object(const struct view_model *m, uint64_t object)
     return (uint32_t)device;
 }
 
-uint32_t view_model_device_lane(const struct view_model *model, uint32_t queue)
+uint32_t view_model_device_track(const struct view_model *model, uint32_t queue)
 {
-    const uint32_t lane = model->devices[view_model_device(model, queue)].lane;
-    return lane != VIEW_NO_LANE ? lane : model->device_lane;
+    const uint32_t track = model->devices[view_model_device(model, queue)].track;
+    return track != VIEW_NO_TRACK ? track : model->device_track;
 }
 
-bool view_lane_repeats(const struct view_model *model, const struct view_lane *lane)
+bool view_track_iterations(const struct view_model *model, const struct view_track *track)
 {
-    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
-           lane->kind == VIEW_LANE_SEMAPHORES ||
-           (lane->kind == VIEW_LANE_DEVICE && model->devices_count > 1 &&
-            lane->object == VIEW_NO_REF);
+    return track->kind == VIEW_TRACK_COMMANDS || track->kind == VIEW_TRACK_BARRIERS ||
+           track->kind == VIEW_TRACK_SEMAPHORES ||
+           (track->kind == VIEW_TRACK_DEVICE && model->devices_count > 1 &&
+            track->object == VIEW_NO_REF);
 }
 
 /* The largest group that a device is in says which rank it is. */
@@ -271,10 +271,10 @@ enum hal_status view_build_ranks(struct view_model *model)
 void view_build_devices(struct view_model *model)
 {
     for (size_t d = 0; d < model->devices_count; d++) {
-        const uint32_t lane = model->devices[d].lane;
+        const uint32_t track = model->devices[d].track;
         struct view_measure measure = {0};
-        if (lane != VIEW_NO_LANE)
-            view_series_measure(&model->lanes[lane].series, model->first_ns, model->last_ns,
+        if (track != VIEW_NO_TRACK)
+            view_series_measure(&model->tracks[track].series, model->first_ns, model->last_ns,
                                 &measure);
         model->devices[d].busy_ns = measure.busy_ns[VIEW_EXECUTE];
     }

@@ -57,7 +57,7 @@ enum view_span_flag {
 
 struct view_span {
     int64_t begin_ns, end_ns;
-    uint32_t ref;     /* index into the table that the lane's kind names */
+    uint32_t ref;     /* index into the table that the track's kind names */
     uint8_t class;    /* enum view_class */
     uint8_t flags;    /* enum view_span_flag */
     uint16_t overlap; /* how many of that class run at once */

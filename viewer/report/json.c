@@ -250,21 +250,21 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, ']');
 }
 
-static void add_lanes(struct trace_text *t, const struct view_model *m)
+static void add_tracks(struct trace_text *t, const struct view_model *m)
 {
     char text[256];
-    trace_json_member_open(t, "lanes", '[');
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        const struct view_lane *lane = &m->lanes[i];
-        if (view_lane_repeats(m, lane))
+    trace_json_member_open(t, "tracks", '[');
+    for (size_t i = 0; i < m->tracks_count; i++) {
+        const struct view_track *track = &m->tracks[i];
+        if (view_track_iterations(m, track))
             continue;
-        view_lane_name(m, lane, text, sizeof text);
+        view_track_name(m, track, text, sizeof text);
         trace_json_open(t, '{');
         trace_json_member_text(t, "name", text);
         trace_json_member_open(t, "events", '[');
-        for (size_t k = 0; k < lane->events.count; k++) {
-            const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
-            view_span_label(m, lane, event, text, sizeof text);
+        for (size_t k = 0; k < track->events.count; k++) {
+            const struct view_span made = view_spans_at(&track->events, k), *event = &made;
+            view_span_label(m, track, event, text, sizeof text);
             trace_json_open(t, '{');
             add_ns(t, "begin_ns", event->begin_ns);
             add_ns(t, "end_ns", event->end_ns);
@@ -498,7 +498,7 @@ enum hal_status view_report_json(const struct view_model *model, enum view_repor
     trace_json_open(&text, '{');
     switch (report) {
     case VIEW_REPORT_SUMMARY: status = add_summary(&text, model); break;
-    case VIEW_REPORT_TIMELINE: add_lanes(&text, model); break;
+    case VIEW_REPORT_TIMELINE: add_tracks(&text, model); break;
     case VIEW_REPORT_SUBMISSIONS: add_submissions(&text, model); break;
     case VIEW_REPORT_GAPS: add_gaps(&text, model); break;
     case VIEW_REPORT_FINDINGS: status = add_findings(&text, model); break;

@@ -36,16 +36,16 @@ static enum hal_status write_place(struct plain *p)
     struct view *view = p->view;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    char lane[64] = "no lane", label[160], line[400];
-    if (view->lane != VIEW_NO_LANE)
-        view_lane_name(view->model, &view->model->lanes[view->lane], lane, sizeof lane);
+    char track[64] = "no track", label[160], line[400];
+    if (view->track != VIEW_NO_TRACK)
+        view_track_name(view->model, &view->model->tracks[view->track], track, sizeof track);
     if (!event) {
-        snprintf(line, sizeof line, "%s, nothing selected, at %s", lane,
+        snprintf(line, sizeof line, "%s, nothing selected, at %s", track,
                  view_moment(view->cursor_ns).text);
         return write_line(p, line);
     }
-    view_span_label(view->model, &view->model->lanes[view->lane], event, label, sizeof label);
-    snprintf(line, sizeof line, "%s, %s, at %s%s%s%s%s", lane, label,
+    view_span_label(view->model, &view->model->tracks[view->track], event, label, sizeof label);
+    snprintf(line, sizeof line, "%s, %s, at %s%s%s%s%s", track, label,
              view_moment(event->begin_ns).text, event->end_ns > event->begin_ns ? ", took " : "",
              event->end_ns > event->begin_ns ? view_time(event->end_ns - event->begin_ns).text : "",
              event->flags & VIEW_SPAN_FAILED ? ", failed" : "",

@@ -6,8 +6,8 @@
 #include "viewer/describe/compare.h"
 #include "viewer/findings/findings.h"
 #include "viewer/text/text.h"
+#include "viewer/ui/panels/iteration_panel.h"
 #include "viewer/ui/panels/kernels.h"
-#include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/panes.h"
 
 #include <errno.h>
@@ -128,7 +128,7 @@ static enum hal_status write_timeline(const struct report *r)
             write_clean(r, note);
         }
         if (rows > (uint32_t)shown)
-            fprintf(r->file, "... and %u lanes\n", rows - (uint32_t)shown);
+            fprintf(r->file, "... and %u tracks\n", rows - (uint32_t)shown);
         if (rows > 2)
             status = write_legend(r, view);
     }

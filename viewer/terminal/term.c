@@ -5,7 +5,7 @@
 
 #include "hal/base/os.h"
 #include "viewer/terminal/clipboard.h"
-#include "viewer/terminal/rescue.h"
+#include "viewer/terminal/crash_restore.h"
 #include "viewer/terminal/shell.h"
 #include "viewer/terminal/signals.h"
 #include "viewer/text/text.h"
@@ -99,7 +99,7 @@ static attr_t attributes_of(uint32_t style)
 /* ---- Life --------------------------------------------------------------------------------- */
 
 /* What makes a terminal usable again, in case of a crash. */
-static void prepare_rescue(void)
+static void prepare_crash_restore(void)
 {
     static const char *const names[] = {"rmcup", "cnorm", "sgr0", "rmkx"};
     char sequence[256] = "";
@@ -112,7 +112,7 @@ static void prepare_rescue(void)
         length += strlen(text);
     }
     snprintf(sequence + length, sizeof sequence - length, "\033[?1000l\033[?1002l\033[?1006l\r\n");
-    view_rescue_prepare(sequence);
+    view_crash_restore_prepare(sequence);
 }
 
 /* Reports come in a modern form, of which curses mixes up those that follow each other quickly, as
@@ -158,7 +158,7 @@ enum hal_status view_term_open(const struct view_term_options *options)
     const char *name = getenv("TERM");
     char direct[64];
     term.options = *options;
-    if (!view_rescue_keep_modes())
+    if (!view_crash_restore_keep_modes())
         return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
     int known = 0;
     if (setupterm(NULL, STDOUT_FILENO, &known) == OK) {
@@ -185,7 +185,7 @@ enum hal_status view_term_open(const struct view_term_options *options)
     term.colors = choose_colors(options->colors);
     view_term_set_mouse(options->mouse);
     view_signals_take();
-    prepare_rescue();
+    prepare_crash_restore();
     return HAL_OK;
 }
 
@@ -206,7 +206,7 @@ void view_term_close(void)
     view_term_set_mouse(false);
     leave_screen();
     delscreen(term.curses);
-    view_rescue_end();
+    view_crash_restore_end();
     view_screen_finish(&term.shown);
     memset(&term, 0, sizeof term);
     view_signals_end();

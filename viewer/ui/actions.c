@@ -52,7 +52,7 @@ static bool dispatch_text(const struct view *view, char *out, size_t bytes)
     const struct view_model *m = view->model;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    if (!event || m->lanes[view->lane].kind != VIEW_LANE_DISPATCHES)
+    if (!event || m->tracks[view->track].kind != VIEW_TRACK_DISPATCHES)
         return false;
     const struct view_dispatch *dispatch = &m->dispatches[event->ref];
     snprintf(out, bytes, "#s%" PRIu64 ".d%u", m->submissions[dispatch->submission].number,

@@ -21,8 +21,8 @@ static void copy_locator(struct view *view, int key)
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
     const struct view_span cursor = {.begin_ns = view->cursor_ns};
-    const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
-    view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
+    const struct view_track nowhere = {.kind = VIEW_TRACK_GAPS};
+    view_span_locator(view->model, event ? &view->model->tracks[view->track] : &nowhere,
                       event ? event : &cursor, view->copied, sizeof view->copied);
     say_copied(view);
 }

@@ -16,7 +16,7 @@ static void expand_home(const char *typed, char *out, size_t bytes)
     snprintf(out, bytes, "%s%s", home ? home : "", home ? typed + 1 : typed);
 }
 
-/* ---- The other trace below the lanes ------------------------------------------------------- */
+/* ---- The other trace below the tracks ------------------------------------------------------- */
 
 /* A view that takes the place of another one shares it. */
 struct view_compared {
@@ -34,7 +34,7 @@ static void leave(void *what)
 }
 
 struct panel {
-    struct view_compared *other; /* below each lane; NULL: nothing is */
+    struct view_compared *other; /* below each track; NULL: nothing is */
     struct view_lines lines;     /* how it differs; empty: none was named */
 };
 
@@ -50,27 +50,27 @@ static void show(struct view *view, struct view_compared *other)
     if (p->other)
         view_release(view, p->other, leave);
     p->other = other;
-    view->lane_height = other ? 2 : 1;
+    view->track_height = other ? 2 : 1;
 }
 
 /* Threads by their names, since programs differ in how many they have; the rest by what it is. */
-const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane)
+const struct view_track *view_compare_track(const struct view *view, uint32_t track)
 {
     const struct view_model *m = view->model, *other = panel_of(view)->other->model;
     char name[64], named[64];
-    view_lane_name(m, &m->lanes[lane], name, sizeof name);
-    for (uint32_t i = 0; i < other->lanes_count; i++) {
-        if (other->lanes[i].kind != m->lanes[lane].kind)
+    view_track_name(m, &m->tracks[track], name, sizeof name);
+    for (uint32_t i = 0; i < other->tracks_count; i++) {
+        if (other->tracks[i].kind != m->tracks[track].kind)
             continue;
-        view_lane_name(other, &other->lanes[i], named, sizeof named);
+        view_track_name(other, &other->tracks[i], named, sizeof named);
         if (strcmp(name, named) == 0)
-            return &other->lanes[i];
+            return &other->tracks[i];
     }
     return NULL;
 }
 
 /* Moments are compared from the first work of the device on. */
-struct view_axis view_shadow_axis(const struct view *view)
+struct view_axis view_compare_axis(const struct view *view)
 {
     const struct view_model *other = panel_of(view)->other->model;
     struct view_window window = view->window;
@@ -83,17 +83,17 @@ static double busy(const struct view_model *m, struct view_window w, int columns
     struct view_measure measure;
     const int64_t begin_ns = view_column_begin(w, columns, column);
     const int64_t end_ns = view_column_begin(w, columns, column + 1);
-    if (m->device_lane == VIEW_NO_LANE || end_ns <= begin_ns)
+    if (m->device_track == VIEW_NO_TRACK || end_ns <= begin_ns)
         return 0;
-    view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    view_series_measure(&m->tracks[m->device_track].series, begin_ns, end_ns, &measure);
     return (double)measure.busy_ns[VIEW_EXECUTE] / (double)(end_ns - begin_ns);
 }
 
-void view_shadow_draw_delta(struct view *view, struct view_area row)
+void view_compare_draw_delta(struct view *view, struct view_area row)
 {
     const int gutter = view->layout.gutter, columns = row.columns - gutter;
     const struct view_area axis = view_area_part(row, 0, gutter, 1, columns);
-    const struct view_axis other = view_shadow_axis(view);
+    const struct view_axis other = view_compare_axis(view);
     view_write(row, 0, 1, VIEW_STYLE_DIM, "delta");
     for (int column = 0; column < columns; column++) {
         const double here = busy(view->model, view->window, columns, column);

@@ -87,49 +87,50 @@ static enum hal_status parse(struct view_filter *f, const char *text)
 /* ---- Judging ------------------------------------------------------------------------------ */
 
 /* VIEW_NO_REF: it has none. */
-static uint32_t queue_of(const struct view_model *m, const struct view_lane *lane,
+static uint32_t queue_of(const struct view_model *m, const struct view_track *track,
                          const struct view_span *event)
 {
-    const uint32_t submission = view_span_submission(m, lane, event);
+    const uint32_t submission = view_span_submission(m, track, event);
     return submission == VIEW_NO_REF ? VIEW_NO_REF : m->submissions[submission].queue;
 }
 
 /* A submission is called by its number, and by what it does. */
 static bool name_matches(const struct view_model *m, const struct view_filter_term *term,
-                         const struct view_lane *lane, const struct view_span *event)
+                         const struct view_track *track, const struct view_span *event)
 {
     char label[256];
-    view_span_label(m, lane, event, label, sizeof label);
+    view_span_label(m, track, event, label, sizeof label);
     if (regexec(&term->regex, label, 0, NULL, 0) == 0)
         return true;
-    if (lane->kind != VIEW_LANE_QUEUE)
+    if (track->kind != VIEW_TRACK_QUEUE)
         return false;
     view_work_label(m, event->ref, label, sizeof label);
     return regexec(&term->regex, label, 0, NULL, 0) == 0;
 }
 
 static bool term_holds(const struct view_filter *f, const struct view_filter_term *term,
-                       const struct view_lane *lane, const struct view_span *event)
+                       const struct view_track *track, const struct view_span *event)
 {
     const int64_t ns = event->end_ns - event->begin_ns;
     switch (term->what) {
     case VIEW_FILTER_DURATION: return ns >= term->least_ns && ns <= term->most_ns;
-    case VIEW_FILTER_QUEUE: return queue_of(f->model, lane, event) == term->queue;
+    case VIEW_FILTER_QUEUE: return queue_of(f->model, track, event) == term->queue;
     case VIEW_FILTER_FAILED: return (event->flags & VIEW_SPAN_FAILED) != 0;
-    case VIEW_FILTER_NAME: return name_matches(f->model, term, lane, event) != term->negated;
+    case VIEW_FILTER_NAME: return name_matches(f->model, term, track, event) != term->negated;
     }
     return false;
 }
 
-bool view_filter_passes(const struct view_filter *filter, const struct view_lane *lane,
+bool view_filter_passes(const struct view_filter *filter, const struct view_track *track,
                         const struct view_span *event)
 {
-    if (lane->kind == VIEW_LANE_MEMORY)
+    if (track->kind == VIEW_TRACK_MEMORY)
         return true;
     for (int names = 0; names < 2; names++) { /* the cheap ones first */
         for (size_t i = 0; i < filter->term_count; i++) {
             const struct view_filter_term *term = &filter->terms[i];
-            if ((term->what == VIEW_FILTER_NAME) == names && !term_holds(filter, term, lane, event))
+            if ((term->what == VIEW_FILTER_NAME) == names &&
+                !term_holds(filter, term, track, event))
                 return false;
         }
     }
@@ -138,28 +139,28 @@ bool view_filter_passes(const struct view_filter *filter, const struct view_lane
 
 /* ---- What passes -------------------------------------------------------------------------- */
 
-/* A queue's lane paints the states of its submissions, all others their events. */
-static enum hal_status filter_lane(struct view_filter *f, size_t index, struct view_task *task)
+/* A queue's track paints the states of its submissions, all others their events. */
+static enum hal_status filter_track(struct view_filter *f, size_t index, struct view_task *task)
 {
-    const struct view_lane *lane = &f->model->lanes[index];
-    const struct view_series *whole = &lane->series;
-    const bool repeats = view_lane_repeats(f->model, lane) || lane->kind == VIEW_LANE_MEMORY;
+    const struct view_track *track = &f->model->tracks[index];
+    const struct view_series *whole = &track->series;
+    const bool repeats = view_track_iterations(f->model, track) || track->kind == VIEW_TRACK_MEMORY;
     struct view_series *series = &f->series[index];
-    const bool states = lane->kind == VIEW_LANE_QUEUE;
-    struct view_span *parts = hal_alloc(lane->events.count, (states ? 3 : 1) * sizeof *parts);
+    const bool states = track->kind == VIEW_TRACK_QUEUE;
+    struct view_span *parts = hal_alloc(track->events.count, (states ? 3 : 1) * sizeof *parts);
     size_t count = 0;
     if (!parts)
-        return hal_fail(HAL_NO_MEMORY, "no memory to filter %zu events", lane->events.count);
-    for (size_t i = 0; i < lane->events.count && !view_task_stopped(task); i++) {
-        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
-        const bool passes = view_filter_passes(f, lane, event);
+        return hal_fail(HAL_NO_MEMORY, "no memory to filter %zu events", track->events.count);
+    for (size_t i = 0; i < track->events.count && !view_task_stopped(task); i++) {
+        const struct view_span made = view_spans_at(&track->events, i), *event = &made;
+        const bool passes = view_filter_passes(f, track, event);
         f->of += !repeats;
         f->passed += passes && !repeats;
         if (passes && states)
             count += view_build_states(f->model, event->ref, parts + count);
         else if (passes)
             parts[count++] = *event;
-        view_task_advance(task, i, lane->events.count);
+        view_task_advance(task, i, track->events.count);
     }
     const enum view_class last =
         (enum view_class)((uint32_t)whole->first_class + whole->class_count - 1);
@@ -183,8 +184,8 @@ enum hal_status view_filter_create(const struct view_model *model, const char *t
     f->model = model;
     snprintf(f->text, sizeof f->text, "%s", text);
     enum hal_status status = parse(f, text);
-    if (status == HAL_OK && !(f->series = hal_alloc(model->lanes_count, sizeof *f->series)))
-        status = hal_fail(HAL_NO_MEMORY, "no memory to filter %zu lanes", model->lanes_count);
+    if (status == HAL_OK && !(f->series = hal_alloc(model->tracks_count, sizeof *f->series)))
+        status = hal_fail(HAL_NO_MEMORY, "no memory to filter %zu tracks", model->tracks_count);
     if (status == HAL_OK)
         *out_filter = f;
     else
@@ -196,13 +197,13 @@ enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *
 {
     const struct view_model *m = filter->model;
     uint64_t all = 0, before = 0;
-    for (size_t i = 0; i < m->lanes_count; i++)
-        all += m->lanes[i].events.count;
-    for (size_t i = 0; i < m->lanes_count; i++) {
+    for (size_t i = 0; i < m->tracks_count; i++)
+        all += m->tracks[i].events.count;
+    for (size_t i = 0; i < m->tracks_count; i++) {
         const unsigned first = (unsigned)(all ? before * VIEW_TASK_WHOLE / all : 0);
-        before += m->lanes[i].events.count;
+        before += m->tracks[i].events.count;
         view_task_part(task, first, (unsigned)(all ? before * VIEW_TASK_WHOLE / all : 0));
-        HAL_TRY(filter_lane(filter, i, task));
+        HAL_TRY(filter_track(filter, i, task));
     }
     return HAL_OK;
 }
@@ -215,7 +216,7 @@ void view_filter_destroy(struct view_filter *filter)
         if (filter->terms[i].what == VIEW_FILTER_NAME)
             regfree(&filter->terms[i].regex);
     }
-    for (size_t i = 0; filter->series && i < filter->model->lanes_count; i++)
+    for (size_t i = 0; filter->series && i < filter->model->tracks_count; i++)
         view_series_finish(&filter->series[i]);
     free(filter->series);
     free(filter);

@@ -36,8 +36,8 @@ struct view_filter {
     char text[VIEW_FILTER_BYTES];
     struct view_filter_term terms[VIEW_FILTER_TERMS];
     size_t term_count;
-    struct view_series *series; /* by lane: what passes */
-    uint64_t passed, of;        /* events; those of lanes that repeat others do not count */
+    struct view_series *series; /* by track: what passes */
+    uint64_t passed, of;        /* events; those of tracks that repeat others do not count */
 };
 
 /* HAL_INVALID: names the wrong term. HAL_NO_MEMORY. It tells what passes from now on, and shows it
@@ -49,7 +49,7 @@ enum hal_status view_filter_create(const struct view_model *model, const char *t
 enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *task) HAL_CHECKED;
 void view_filter_destroy(struct view_filter *filter);
 
-bool view_filter_passes(const struct view_filter *filter, const struct view_lane *lane,
+bool view_filter_passes(const struct view_filter *filter, const struct view_track *track,
                         const struct view_span *event);
 
 #endif

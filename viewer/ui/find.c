@@ -9,8 +9,8 @@
 #include "viewer/text/text.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
+#include "viewer/ui/panels/iteration_panel.h"
 #include "viewer/ui/panels/kernels.h"
-#include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/prompt.h"
 
 #include <inttypes.h>
@@ -33,37 +33,38 @@ static struct search *search_of(const struct view *view)
 
 /* ---- Neighbours --------------------------------------------------------------------------- */
 
-static bool any_event(struct view *view, const struct view_lane *lane,
+static bool any_event(struct view *view, const struct view_track *track,
                       const struct view_span *event)
 {
-    (void)view, (void)lane, (void)event;
+    (void)view, (void)track, (void)event;
     return true;
 }
 
-static bool is_sync(struct view *view, const struct view_lane *lane, const struct view_span *event)
+static bool is_sync(struct view *view, const struct view_track *track,
+                    const struct view_span *event)
 {
-    (void)view, (void)lane;
+    (void)view, (void)track;
     return event->class == VIEW_WAIT;
 }
 
-static void in_lane(struct view *view, uint32_t lane, bool forward, const char *noun)
+static void in_track(struct view *view, uint32_t track, bool forward, const char *noun)
 {
-    if (lane == VIEW_NO_LANE)
+    if (track == VIEW_NO_TRACK)
         view_say(view, "no %s %s", forward ? "later" : "earlier", noun);
     else
-        view_seek_start(
-            view,
-            &(struct view_seek){.want = any_event, .forward = forward, .only = lane, .noun = noun});
+        view_seek_start(view,
+                        &(struct view_seek){
+                            .want = any_event, .forward = forward, .only = track, .noun = noun});
 }
 
 static void to_event(struct view *view, int key)
 {
-    in_lane(view, view->lane, key == ']', "event in this lane");
+    in_track(view, view->track, key == ']', "event in this track");
 }
 
 static void to_gap(struct view *view, int key)
 {
-    in_lane(view, view->model->gap_lane, key == '}', "gap of the device");
+    in_track(view, view->model->gap_track, key == '}', "gap of the device");
 }
 
 static void to_sync(struct view *view, int key)
@@ -71,7 +72,7 @@ static void to_sync(struct view *view, int key)
     view_seek_start(view, &(struct view_seek){.want = is_sync,
                                               .forward = key == ')',
                                               .in_hosts = true,
-                                              .only = VIEW_NO_LANE,
+                                              .only = VIEW_NO_TRACK,
                                               .noun = "host synchronisation"});
 }
 
@@ -107,14 +108,15 @@ static bool body_matches(struct view *view, uint32_t index)
 }
 
 /* Work is found by its label and by each of its commands. */
-static bool matches(struct view *view, const struct view_lane *lane, const struct view_span *event)
+static bool matches(struct view *view, const struct view_track *track,
+                    const struct view_span *event)
 {
     const struct view_model *m = view->model;
     char label[256];
-    view_span_label(m, lane, event, label, sizeof label);
+    view_span_label(m, track, event, label, sizeof label);
     if (match(search_of(view), label) == MATCH_YES)
         return true;
-    if (lane->kind != VIEW_LANE_DEVICE)
+    if (track->kind != VIEW_TRACK_DEVICE)
         return false;
     const struct view_submission *s = &m->submissions[event->ref];
     for (uint32_t k = 0; k < s->commands_count; k++) {
@@ -129,7 +131,7 @@ static void search_on(struct view *view, bool forward)
     view_seek_start(view, &(struct view_seek){.want = matches,
                                               .forward = forward,
                                               .wraps = true,
-                                              .only = VIEW_NO_LANE,
+                                              .only = VIEW_NO_TRACK,
                                               .noun = search_of(view)->text});
 }
 
@@ -205,7 +207,7 @@ static void take(struct view *view, void *work)
         view_say(view, "nothing passes '%s': \\ shows everything", filter->text);
     struct view_span selected;
     if (!view_selected(view, &selected) ||
-        !view_shows(view, &view->model->lanes[view->lane], &selected))
+        !view_shows(view, &view->model->tracks[view->track], &selected))
         view_set_cursor(view, view->cursor_ns);
 }
 
@@ -276,7 +278,7 @@ static void show_dispatch(struct view *view, uint32_t submission, const struct h
 static void go_to_submission(struct view *view, const char *text)
 {
     struct hal_locator place;
-    uint32_t lane;
+    uint32_t track;
     if (hal_locator_parse(text, &place) != HAL_OK) {
         view_say(view, "%s", hal_message());
         return;
@@ -286,13 +288,13 @@ static void go_to_submission(struct view *view, const char *text)
         view_say(view, "there is no submission #s%" PRIu64, place.submission);
         return;
     }
-    const uint32_t event = view_model_queue_event(view->model, submission, &lane);
+    const uint32_t event = view_model_queue_event(view->model, submission, &track);
     if (event == VIEW_NO_REF) {
         view_say(view, "#s%" PRIu64 " has no times: it cannot be shown", place.submission);
         return;
     }
     view->panel = VIEW_PANEL_DETAILS;
-    view_select(view, lane, event);
+    view_select(view, track, event);
     if (place.has_dispatch)
         show_dispatch(view, submission, &place);
 }
@@ -332,7 +334,7 @@ static const struct view_prompt go_prompt = {
     .before = "go to ", .hint = "1.5ms  +250us  50%  #s12", .enter = go};
 
 static const struct view_binding bindings[] = {
-    {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the lane", to_event},
+    {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the track", to_event},
     {']', VIEW_KEY_NONE, "", NULL, to_event},
     {'{', VIEW_KEY_NONE, "{ }", "previous, next gap of the device", to_gap},
     {'}', VIEW_KEY_NONE, "", NULL, to_gap},

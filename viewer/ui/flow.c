@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows the selected event's submission through the lanes: call, queue, device, the semaphores
+/* Follows the selected event's submission through the tracks: call, queue, device, the semaphores
  * it moved, the wait that saw it. Lines run through blank cells only: they hide nothing. */
 #include "viewer/model/path.h"
 #include "viewer/ui/panes.h"
@@ -12,10 +12,10 @@ struct flow {
 };
 
 /* The submission that the selection belongs to, or VIEW_NO_REF. */
-static uint32_t submission_of(const struct view_model *m, const struct view_lane *lane,
+static uint32_t submission_of(const struct view_model *m, const struct view_track *track,
                               const struct view_span *event)
 {
-    const struct view_node node = view_node_of(m, lane, event);
+    const struct view_node node = view_node_of(m, track, event);
     if (node.kind == VIEW_NODE_SUBMISSION)
         return node.index;
     if (node.kind == VIEW_NODE_NONE)
@@ -26,12 +26,12 @@ static uint32_t submission_of(const struct view_model *m, const struct view_lane
                                                 : VIEW_NO_REF;
 }
 
-/* Row of a shown lane within the area; -1: not on the screen. */
-static int row_of(const struct flow *flow, uint32_t lane)
+/* Row of a shown track within the area; -1: not on the screen. */
+static int row_of(const struct flow *flow, uint32_t track)
 {
-    if (lane == VIEW_NO_LANE || !view_lane_shown(flow->view, lane))
+    if (track == VIEW_NO_TRACK || !view_track_shown(flow->view, track))
         return -1;
-    return view_drawn_row(flow->view, lane, flow->area.rows);
+    return view_drawn_row(flow->view, track, flow->area.rows);
 }
 
 static bool is_background(uint32_t character)
@@ -52,10 +52,10 @@ static void draw_step(const struct flow *flow, int from, int to, int column)
         view_put(flow->area, from, column, to > from ? 0x25BC : 0x25B2, style);
 }
 
-/* A line from one lane to another at a moment, with its head at the target. */
-static void draw_link(const struct flow *flow, uint32_t from_lane, uint32_t to_lane, int64_t ns)
+/* A line from one track to another at a moment, with its head at the target. */
+static void draw_link(const struct flow *flow, uint32_t from_track, uint32_t to_track, int64_t ns)
 {
-    const int from = row_of(flow, from_lane), to = row_of(flow, to_lane);
+    const int from = row_of(flow, from_track), to = row_of(flow, to_track);
     const int column = view_column_of(flow->view->window, flow->area.columns, ns);
     if (from < 0 || to < 0 || from == to || column < 0 || column >= flow->area.columns)
         return;
@@ -72,11 +72,11 @@ static void draw_link(const struct flow *flow, uint32_t from_lane, uint32_t to_l
 }
 
 /* Underlines what belongs to the same submission; an arrow says that it lies beside the window. */
-static void mark(const struct flow *flow, uint32_t lane, int64_t begin_ns, int64_t end_ns)
+static void mark(const struct flow *flow, uint32_t track, int64_t begin_ns, int64_t end_ns)
 {
-    const int row = row_of(flow, lane), axis = flow->area.columns;
+    const int row = row_of(flow, track), axis = flow->area.columns;
     const struct view_window w = flow->view->window;
-    if (row < 0 || lane == flow->view->lane)
+    if (row < 0 || track == flow->view->track)
         return;
     int from = view_column_of(w, axis, begin_ns);
     int to = end_ns > begin_ns ? view_column_of(w, axis, end_ns - 1) : from;
@@ -93,7 +93,7 @@ static void mark(const struct flow *flow, uint32_t lane, int64_t begin_ns, int64
 }
 
 static void draw_producers(const struct flow *flow, const struct view_submission *s,
-                           uint32_t queue_lane)
+                           uint32_t queue_track)
 {
     const struct view_model *m = flow->view->model;
     for (uint32_t k = 0; k < s->wait_count && k < MAX_NEIGHBOURS; k++) {
@@ -103,10 +103,10 @@ static void draw_producers(const struct flow *flow, const struct view_submission
             continue;
         const struct view_step *step = &m->steps[index];
         if (step->submission != VIEW_NO_REF)
-            draw_link(flow, m->queue_lanes[m->submissions[step->submission].queue], queue_lane,
+            draw_link(flow, m->queue_tracks[m->submissions[step->submission].queue], queue_track,
                       step->time_ns);
         else if (step->call != VIEW_NO_REF)
-            draw_link(flow, m->hosts[m->calls[step->call].host].lane, queue_lane, step->time_ns);
+            draw_link(flow, m->hosts[m->calls[step->call].host].track, queue_track, step->time_ns);
     }
 }
 
@@ -119,29 +119,29 @@ static void draw_consumers(const struct flow *flow, uint32_t index)
         consumer = view_model_consumer(m, index, consumer);
         if (consumer == VIEW_NO_REF)
             return;
-        draw_link(flow, m->queue_lanes[s->queue], m->queue_lanes[m->submissions[consumer].queue],
+        draw_link(flow, m->queue_tracks[s->queue], m->queue_tracks[m->submissions[consumer].queue],
                   s->end_ns);
     }
 }
 
-static uint32_t semaphore_lane(const struct view *view, uint32_t semaphore)
+static uint32_t semaphore_track(const struct view *view, uint32_t semaphore)
 {
-    for (uint32_t i = 0; i < view->model->lanes_count; i++) {
-        const struct view_lane *lane = &view->model->lanes[i];
-        if (lane->kind == VIEW_LANE_SEMAPHORE && lane->object == semaphore)
+    for (uint32_t i = 0; i < view->model->tracks_count; i++) {
+        const struct view_track *track = &view->model->tracks[i];
+        if (track->kind == VIEW_TRACK_SEMAPHORE && track->object == semaphore)
             return i;
     }
-    return VIEW_NO_LANE;
+    return VIEW_NO_TRACK;
 }
 
 static void draw_submission(const struct flow *flow, uint32_t index)
 {
     const struct view_model *m = flow->view->model;
     const struct view_submission *s = &m->submissions[index];
-    const uint32_t queue = m->queue_lanes[s->queue], observer = view_model_observer(m, index);
-    const uint32_t device = view_model_device_lane(m, s->queue);
+    const uint32_t queue = m->queue_tracks[s->queue], observer = view_model_observer(m, index);
+    const uint32_t device = view_model_device_track(m, s->queue);
     if (s->call != VIEW_NO_REF) {
-        const uint32_t host = m->hosts[m->calls[s->call].host].lane;
+        const uint32_t host = m->hosts[m->calls[s->call].host].track;
         mark(flow, host, view_submit_ns(m, s), view_submit_end_ns(m, s));
         draw_link(flow, host, queue, view_submit_ns(m, s));
     }
@@ -155,13 +155,13 @@ static void draw_submission(const struct flow *flow, uint32_t index)
     for (uint32_t k = 0; k < s->signal_count && k < MAX_NEIGHBOURS; k++)
         draw_link(
             flow, device,
-            semaphore_lane(flow->view, m->values[s->first_wait + s->wait_count + k].semaphore),
+            semaphore_track(flow->view, m->values[s->first_wait + s->wait_count + k].semaphore),
             s->end_ns);
     if (observer == VIEW_NO_REF)
         return;
     const struct view_call *wait = &m->calls[observer];
-    mark(flow, m->hosts[wait->host].lane, wait->begin_ns, wait->end_ns);
-    draw_link(flow, queue, m->hosts[wait->host].lane, s->end_ns);
+    mark(flow, m->hosts[wait->host].track, wait->begin_ns, wait->end_ns);
+    draw_link(flow, queue, m->hosts[wait->host].track, s->end_ns);
 }
 
 /* From submission to submission, over the calls between them. */
@@ -189,7 +189,8 @@ void view_draw_flow(struct view *view, struct view_area area)
     const int gutter = view->layout.gutter;
     const struct flow flow = {
         .view = view, .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
-    const uint32_t submission = submission_of(view->model, &view->model->lanes[view->lane], event);
+    const uint32_t submission =
+        submission_of(view->model, &view->model->tracks[view->track], event);
     if (submission == VIEW_NO_REF || view_flow_of(view) == VIEW_FLOW_NONE)
         return;
     draw_submission(&flow, submission);

@@ -16,10 +16,10 @@ static void add_bindings(const struct view_pane *pane, struct view_lines *lines)
     }
 }
 
-static bool has_lane(const struct view *view, enum view_lane_kind kind)
+static bool has_track(const struct view *view, enum view_track_kind kind)
 {
-    for (uint32_t i = 0; i < view->model->lanes_count; i++) {
-        if (view->model->lanes[i].kind == kind && view_lane_shown(view, i))
+    for (uint32_t i = 0; i < view->model->tracks_count; i++) {
+        if (view->model->tracks[i].kind == kind && view_track_shown(view, i))
             return true;
     }
     return false;
@@ -29,23 +29,24 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines)
 {
     const struct view_model *model = view->model;
     static const struct {
-        enum view_lane_kind kind;
+        enum view_track_kind kind;
         const char *key, *text;
-    } lanes[] = {
-        {VIEW_LANE_SCOPE, "scopes", "[name] from begin to end  ▏ a short one"},
-        {VIEW_LANE_HOST, "threads",
+    } tracks[] = {
+        {VIEW_TRACK_SCOPE, "scopes", "[name] from begin to end  ▏ a short one"},
+        {VIEW_TRACK_HOST, "threads",
          "r record  s submit  w wait  m map  c create  d destroy  x compile  q poll  g signal"},
-        {VIEW_LANE_QUEUE, "queues",
+        {VIEW_TRACK_QUEUE, "queues",
          "░ waits for a semaphore, or why is not known  ▒ could run  █ runs"},
-        {VIEW_LANE_COMMANDS, "~ commands",
+        {VIEW_TRACK_COMMANDS, "~ commands",
          "order of a submission's commands; their single times are not known"},
-        {VIEW_LANE_BARRIERS, "~ barriers",
+        {VIEW_TRACK_BARRIERS, "~ barriers",
          "│ orders something  x orders nothing  ? depends on what kernels write"},
-        {VIEW_LANE_DISPATCHES, "dispatches",
+        {VIEW_TRACK_DISPATCHES, "dispatches",
          "when each dispatch ran; a kernel always has the same colour"},
-        {VIEW_LANE_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
-        {VIEW_LANE_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
-        {VIEW_LANE_MEMORY, "memory", "▁ to █ what buffers hold, of the most that they did  ▲ then"},
+        {VIEW_TRACK_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
+        {VIEW_TRACK_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
+        {VIEW_TRACK_MEMORY, "memory",
+         "▁ to █ what buffers hold, of the most that they did  ▲ then"},
     };
     static const char *const gaps[] = {
         "nothing was submitted", "nothing was submitted: the host wrote into buffers",
@@ -55,9 +56,9 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines)
                    all || view->window.span_ns < model->last_ns - model->first_ns
                        ? "  [ ] what is shown of it"
                        : "");
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        if (all || has_lane(view, lanes[i].kind))
-            view_lines_add(lines, lanes[i].key, "%s", lanes[i].text);
+    for (size_t i = 0; i < sizeof tracks / sizeof *tracks; i++) {
+        if (all || has_track(view, tracks[i].kind))
+            view_lines_add(lines, tracks[i].key, "%s", tracks[i].text);
     }
     bool first = true;
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
@@ -80,7 +81,7 @@ static void draw(struct view *view, struct view_area area)
         add_bindings(view->parts[i], &lines);
     for (unsigned i = 0; i < VIEW_PANEL_COUNT; i++)
         add_bindings(view->parts[i], &lines);
-    view_lines_add(&lines, "What lanes show", "%s", "");
+    view_lines_add(&lines, "What tracks show", "%s", "");
     view_legend(view, true, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);

@@ -143,7 +143,7 @@ static void point_at_bar(struct view *view, int column)
     }
 }
 
-/* On the lanes a range, on the ruler the window: the grabbed moment stays under the pointer. */
+/* On the tracks a range, on the ruler the window: the grabbed moment stays under the pointer. */
 static void drag(struct view *view, int column)
 {
     const struct view_window w = view->window;
@@ -171,7 +171,7 @@ static void begin_drag(struct view *view, struct view_pointer pointer)
     view->drag = VIEW_DRAG_NONE;
     if (pointer.kind != VIEW_POINTER_CLICK || column < 0 || column >= l->axis)
         return;
-    if (holds(l->lanes, &inside))
+    if (holds(l->tracks, &inside))
         view->drag = VIEW_DRAG_RANGE;
     else if (holds(l->ruler, &inside))
         view->drag = VIEW_DRAG_WINDOW;
@@ -211,8 +211,8 @@ void view_point(struct view *view, struct view_pointer pointer)
             view_list_point(view, pane->list, l->panel, pointer);
         else if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
-    } else if (holds(l->lanes, &pointer)) {
-        point_in(view, &view_timeline_pane, l->lanes, pointer);
+    } else if (holds(l->tracks, &pointer)) {
+        point_in(view, &view_timeline_pane, l->tracks, pointer);
     } else if (holds(l->ruler, &pointer)) {
         point_in(view, &view_ruler_pane, l->ruler, pointer);
     } else if (holds(l->overview, &pointer)) {

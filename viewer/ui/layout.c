@@ -14,10 +14,11 @@ static int gutter_for(const struct view *view, int columns)
 {
     int widest = view_text_columns("overview");
     char name[64];
-    for (size_t i = 0; i < view->model->lanes_count; i++) {
-        view_lane_name(view->model, &view->model->lanes[i], name, sizeof name);
-        const int needed = view_text_columns(name) + (view->model->lanes[i].has_children ||
-                                                      view->model->lanes[i].parent != VIEW_NO_LANE);
+    for (size_t i = 0; i < view->model->tracks_count; i++) {
+        view_track_name(view->model, &view->model->tracks[i], name, sizeof name);
+        const int needed =
+            view_text_columns(name) +
+            (view->model->tracks[i].has_children || view->model->tracks[i].parent != VIEW_NO_TRACK);
         widest = needed > widest ? needed : widest;
     }
     return (int)hal_min_i64(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
@@ -28,18 +29,19 @@ static void lay_out(struct view *view, struct view_screen *screen)
     struct view_layout *l = &view->layout;
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
-    int lanes = (int)view_row_count(view) * view->lane_height + (view->lane_height > 1) +
-                view_meter_rows(view),
+    int tracks = (int)view_row_count(view) * view->track_height + (view->track_height > 1) +
+                 view_meter_rows(view),
         panel, columns = all.columns;
     l->side = all.columns > SIDE_PANEL_FROM;
-    lanes = lanes < 1 ? 1 : lanes;
-    /* On a small screen a panel of one line, unless the lanes leave room. */
-    const bool small = (all.rows < 24 || all.columns < 80) && middle < lanes + 1 + SMALL_PANEL_ROWS;
+    tracks = tracks < 1 ? 1 : tracks;
+    /* On a small screen a panel of one line, unless the tracks leave room. */
+    const bool small =
+        (all.rows < 24 || all.columns < 80) && middle < tracks + 1 + SMALL_PANEL_ROWS;
     l->title = view_area_part(all, 0, 0, 1, all.columns);
     l->status = view_area_part(all, all.rows - 1, 0, all.rows > 1, all.columns);
     if (l->side) {
         columns = all.columns - SIDE_PANEL_COLUMNS;
-        lanes = middle;
+        tracks = middle;
         l->bar = view_area_part(all, 1, columns + 1, 1, SIDE_PANEL_COLUMNS);
         l->panel = view_area_part(all, 2, columns + 1, all.rows - 3, SIDE_PANEL_COLUMNS);
     } else {
@@ -48,17 +50,17 @@ static void lay_out(struct view *view, struct view_screen *screen)
                 : all.rows < 24                   ? SMALL_PANEL_ROWS
                                                   : LEAST_PANEL_ROWS;
         const int bar = !small;
-        lanes = (int)hal_min_i64(lanes, middle - panel - bar);
+        tracks = (int)hal_min_i64(tracks, middle - panel - bar);
         if (!small)
-            panel = middle - lanes - bar;
-        l->bar = view_area_part(all, 3 + lanes, 0, bar, all.columns);
+            panel = middle - tracks - bar;
+        l->bar = view_area_part(all, 3 + tracks, 0, bar, all.columns);
         l->panel = view_area_part(all, all.rows - 1 - panel, 0, panel, all.columns);
         if (small)
-            lanes = middle - panel;
+            tracks = middle - panel;
     }
     l->overview = view_area_part(all, 1, 0, 1, columns);
     l->ruler = view_area_part(all, 2, 0, 1, columns);
-    l->lanes = view_area_part(all, 3, 0, lanes, columns);
+    l->tracks = view_area_part(all, 3, 0, tracks, columns);
     if (view_panel_covers(view)) {
         l->bar = view_area_part(all, 1, 0, 1, all.columns);
         l->panel = view_area_part(all, 2, 0, all.rows - 3, all.columns);
@@ -137,7 +139,7 @@ static void draw_brief(struct view *view, struct view_area area)
         view_write_cut(area, 0, 1, area.columns - 1, VIEW_STYLE_DIM, label);
         return;
     }
-    view_span_label(view->model, &view->model->lanes[view->lane], event, label, sizeof label);
+    view_span_label(view->model, &view->model->tracks[view->track], event, label, sizeof label);
     const int column =
         view_write_cut(area, 0, 1, area.columns - 12, VIEW_STYLE_TEXT | VIEW_BOLD, label);
     view_write(area, 0, column + 2, VIEW_STYLE_TEXT,
@@ -162,7 +164,7 @@ void view_draw(struct view *view, struct view_screen *screen)
         if (!view_panel_covers(view)) {
             draw_pane(view, &view_overview_pane, l->overview);
             draw_pane(view, &view_ruler_pane, l->ruler);
-            draw_pane(view, &view_timeline_pane, l->lanes);
+            draw_pane(view, &view_timeline_pane, l->tracks);
         }
         if (view->prompt && view->prompt->pane && l->panel.rows > 1)
             panel = view->prompt->pane;
@@ -185,7 +187,7 @@ void view_draw_timeline(struct view *view, struct view_screen *screen)
     view->layout.gutter = gutter_for(view, all.columns);
     view->layout.axis = all.columns - view->layout.gutter;
     view->first_row = 0;
-    view->lane = VIEW_NO_LANE;
+    view->track = VIEW_NO_TRACK;
     view->event = VIEW_NO_REF;
     draw_pane(view, &view_overview_pane, view_area_part(all, 0, 0, 1, all.columns));
     draw_pane(view, &view_ruler_pane, view_area_part(all, 1, 0, 1, all.columns));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters below the lanes: each as an area under its mean in every column, as high as the highest
+/* Counters below the tracks: each as an area under its mean in every column, as high as the highest
  * column that is seen, which says how much that is. */
 #include "viewer/ui/counters.h"
 
@@ -157,7 +157,7 @@ static void toggle(struct view *view, int key)
 }
 
 static const struct view_binding bindings[] = {
-    {'i', VIEW_KEY_NONE, "i", "counters below the lanes: waiting, in flight, bytes per second",
+    {'i', VIEW_KEY_NONE, "i", "counters below the tracks: waiting, in flight, bytes per second",
      toggle},
     {0, 0, NULL, NULL, NULL},
 };

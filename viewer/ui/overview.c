@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole trace in one row: how busy the device was, and which part of it the lanes show. */
+/* The whole trace in one row: how busy the device was, and which part of it the tracks show. */
 #include "viewer/ui/panes.h"
 
 static struct view_window whole(const struct view *view)
@@ -8,23 +8,23 @@ static struct view_window whole(const struct view *view)
                                 .span_ns = view->model->last_ns - view->model->first_ns};
 }
 
-/* Of the device; a trace without device times shows what its first lane tells. */
-static const struct view_lane *shown_lane(const struct view_model *m)
+/* Of the device; a trace without device times shows what its first track tells. */
+static const struct view_track *shown_track(const struct view_model *m)
 {
-    if (m->device_lane != VIEW_NO_LANE)
-        return &m->lanes[m->device_lane];
-    return m->lanes_count ? &m->lanes[0] : NULL;
+    if (m->device_track != VIEW_NO_TRACK)
+        return &m->tracks[m->device_track];
+    return m->tracks_count ? &m->tracks[0] : NULL;
 }
 
 static void draw_density(struct view *view, struct view_area axis)
 {
-    const struct view_lane *lane = shown_lane(view->model);
+    const struct view_track *track = shown_track(view->model);
     const struct view_window w = whole(view);
     struct view_measure measure;
-    for (int column = 0; lane && column < axis.columns; column++) {
+    for (int column = 0; track && column < axis.columns; column++) {
         const int64_t begin_ns = view_column_begin(w, axis.columns, column);
         const int64_t end_ns = view_column_begin(w, axis.columns, column + 1);
-        view_series_measure(&lane->series, begin_ns, end_ns, &measure);
+        view_series_measure(&track->series, begin_ns, end_ns, &measure);
         if (measure.first >= measure.last)
             continue;
         const double share = (double)view_measure_busy(&measure) /

@@ -96,7 +96,7 @@ enum view_part {
     VIEW_PART_ROWS,
     VIEW_PART_FIND,
     VIEW_PART_PROMPT,
-    VIEW_PART_TRAIL,
+    VIEW_PART_HISTORY,
     VIEW_PART_COPIES,
     VIEW_PART_ACTIONS,
     VIEW_PART_RANGE,
@@ -106,9 +106,9 @@ enum view_part {
     VIEW_PART_SEEK, /* which has none */
     VIEW_PART_COUNT
 };
-extern const struct view_pane view_moves_part, view_rows_part, view_find_part, view_prompt_part,
-    view_trail_part, view_copies_part, view_actions_part, view_range_part, view_meters_part,
-    view_columns_part, view_seek_part;
+extern const struct view_pane view_navigation_part, view_rows_part, view_find_part,
+    view_prompt_part, view_history_part, view_copies_part, view_actions_part, view_range_part,
+    view_meters_part, view_columns_part, view_seek_part;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
     view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
     view_contents_pane, view_difference_pane;
@@ -143,13 +143,13 @@ static inline unsigned view_panel_count(const struct view *view)
     return all ? VIEW_PANEL_COUNT : VIEW_PANEL_DIFFERENCE;
 }
 
-/* Whether the panel stands where the lanes would. */
+/* Whether the panel stands where the tracks would. */
 static inline bool view_panel_covers(const struct view *view)
 {
     return view->panel_full && !view->layout.side;
 }
 
-/* What letters and marks of the lanes mean; without `all`, of those that are shown. */
+/* What letters and marks of the tracks mean; without `all`, of those that are shown. */
 void view_legend(const struct view *view, bool all, struct view_lines *lines);
 
 /* menu.c */
@@ -193,7 +193,7 @@ bool view_list_enter(struct view *view);
 void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
 
 /* Whether an event is what is looked for. */
-typedef bool view_wanted(struct view *view, const struct view_lane *lane,
+typedef bool view_wanted(struct view *view, const struct view_track *track,
                          const struct view_span *event);
 
 /* Looking for the nearest wanted event. */
@@ -201,19 +201,19 @@ struct view_seek {
     view_wanted *want; /* NULL: nothing is looked for */
     bool forward;
     bool wraps;       /* behind the last one comes the first: a search */
-    bool in_hosts;    /* only in the lanes of threads */
-    bool in_devices;  /* only in the lanes of devices' work */
-    uint32_t only;    /* the only lane, or VIEW_NO_LANE */
+    bool in_hosts;    /* only in the tracks of threads */
+    bool in_devices;  /* only in the tracks of devices' work */
+    uint32_t only;    /* the only track, or VIEW_NO_TRACK */
     const char *noun; /* what there is none of; of a search, what was typed */
     bool says_noun;   /* also when there is one */
 
-    bool has_start;       /* else it begins at the selection */
-    uint32_t lane, event; /* where it begins */
+    bool has_start;        /* else it begins at the selection */
+    uint32_t track, event; /* where it begins */
     int64_t cursor_ns;
     bool has_wrapped, has_place;
-    uint32_t lanes_done;
-    size_t at; /* in the lane behind those */
-    uint32_t best_lane, best;
+    uint32_t tracks_done;
+    size_t at; /* in the track behind those */
+    uint32_t best_track, best;
     int64_t best_ns;
     uint64_t looked_at, of; /* events */
 };
@@ -231,7 +231,7 @@ unsigned view_seek_percent(const struct view *view);
 extern const struct view_prompt view_search_prompt;
 
 /* Whether no filter hides the event. */
-bool view_shows(const struct view *view, const struct view_lane *lane,
+bool view_shows(const struct view *view, const struct view_track *track,
                 const struct view_span *event);
 
 /* range.c: VIEW_MARKS moments, VIEW_NO_TIME: not set. marks.c: beside the trace. */
@@ -256,7 +256,7 @@ void view_memory_peaks(const struct view_model *model, struct view_lines *lines)
 void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
 
 /* findings_panel.c: looked for when they are first asked for: there are none before. The next one,
- * in its panel and on the lanes. What is known about a barrier; in a large trace everything counts
+ * in its panel and on the tracks. What is known about a barrier; in a large trace everything counts
  * as needed until the findings are asked for. */
 const struct view_findings *view_findings_of(struct view *view);
 void view_next_finding(struct view *view, int key);
@@ -266,7 +266,7 @@ enum trace_barrier_need view_barrier_need(struct view *view, uint32_t commands, 
 struct view_axis {
     const struct view_model *model;
     struct view_window window;
-    struct view_area area; /* the row's, behind the lane's name */
+    struct view_area area; /* the row's, behind the track's name */
     struct view *view;     /* of that trace; NULL: it is the other one */
 };
 
@@ -274,21 +274,21 @@ struct view_axis {
 void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
 void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
 
-/* trail.c: how far lines go from the selected event. The critical path over the drawn lanes; of the
- * selected submission. */
+/* trail.c: how far lines go from the selected event. The critical path over the drawn tracks; of
+ * the selected submission. */
 enum view_flow view_flow_of(const struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
 
-/* difference.c: compares with the trace whose name is typed, and shows it below each lane. */
+/* difference.c: compares with the trace whose name is typed, and shows it below each track. */
 extern const struct view_prompt view_difference_prompt;
-/* The lane of the other trace that is shown below this one, or NULL; its axis, as far from the
+/* The track of the other trace that is shown below this one, or NULL; its axis, as far from the
  * first work as this one's, without an area. Where the device did more, and where less. */
-const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);
-struct view_axis view_shadow_axis(const struct view *view);
-void view_shadow_draw_delta(struct view *view, struct view_area row);
+const struct view_track *view_compare_track(const struct view *view, uint32_t track);
+struct view_axis view_compare_axis(const struct view *view);
+void view_compare_draw_delta(struct view *view, struct view_area row);
 
-/* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
+/* flow.c: where the selected event came from and what it led to, over the drawn tracks. */
 void view_draw_flow(struct view *view, struct view_area area);
 
 #endif

@@ -122,10 +122,10 @@ static void count_calls(const struct view_model *m, int64_t begin_ns, int64_t en
     struct view_measure measure;
     *out_submissions = *out_waits = 0;
     *out_wait_ns = 0;
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        if (m->lanes[i].kind != VIEW_LANE_HOST)
+    for (size_t i = 0; i < m->tracks_count; i++) {
+        if (m->tracks[i].kind != VIEW_TRACK_HOST)
             continue;
-        view_series_measure(&m->lanes[i].series, begin_ns, end_ns, &measure);
+        view_series_measure(&m->tracks[i].series, begin_ns, end_ns, &measure);
         *out_submissions += measure.begun[VIEW_SUBMIT];
         *out_waits += measure.begun[VIEW_WAIT];
         *out_wait_ns += measure.busy_ns[VIEW_WAIT];
@@ -138,12 +138,12 @@ static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end
     struct view_measure measure;
     char idle[256] = "";
     size_t length = 0;
-    if (m->device_lane == VIEW_NO_LANE)
+    if (m->device_track == VIEW_NO_TRACK)
         return;
-    view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    view_series_measure(&m->tracks[m->device_track].series, begin_ns, end_ns, &measure);
     const int64_t busy_ns = measure.busy_ns[VIEW_EXECUTE];
-    if (m->gap_lane != VIEW_NO_LANE) {
-        view_series_measure(&m->lanes[m->gap_lane].series, begin_ns, end_ns, &measure);
+    if (m->gap_track != VIEW_NO_TRACK) {
+        view_series_measure(&m->tracks[m->gap_track].series, begin_ns, end_ns, &measure);
         for (int c = VIEW_GAP_HOST; c <= VIEW_GAP_LAUNCH && length + 64 < sizeof idle; c++) {
             const struct view_class_info *info = view_class_info((enum view_class)c);
             if (measure.busy_ns[c])

@@ -11,27 +11,27 @@
 /* ---- The same part of a longer trace ------------------------------------------------------ */
 
 /* Rows are numbered as the file mentions them first: a longer file gives the same numbers. */
-static uint32_t same_lane(const struct view_model *m, const struct view_lane *lane)
+static uint32_t same_track(const struct view_model *m, const struct view_track *track)
 {
-    for (uint32_t i = 0; i < m->lanes_count; i++) {
-        const struct view_lane *other = &m->lanes[i];
-        if (other->kind == lane->kind && other->object == lane->object &&
-            other->depth == lane->depth)
+    for (uint32_t i = 0; i < m->tracks_count; i++) {
+        const struct view_track *other = &m->tracks[i];
+        if (other->kind == track->kind && other->object == track->object &&
+            other->depth == track->depth)
             return i;
     }
-    return VIEW_NO_LANE;
+    return VIEW_NO_TRACK;
 }
 
-static uint32_t same_event(const struct view_lane *lane, const struct view_span *event,
+static uint32_t same_event(const struct view_track *track, const struct view_span *event,
                            int64_t by_ns)
 {
     const int64_t begin_ns = event->begin_ns + by_ns;
     uint32_t found = VIEW_NO_REF;
-    for (size_t i = view_spans_before(&lane->events, begin_ns);
-         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == begin_ns; i++) {
-        if (view_spans_at(&lane->events, i).class != event->class)
+    for (size_t i = view_spans_before(&track->events, begin_ns);
+         i < track->events.count && view_spans_at(&track->events, i).begin_ns == begin_ns; i++) {
+        if (view_spans_at(&track->events, i).class != event->class)
             continue;
-        if (view_spans_at(&lane->events, i).ref == event->ref)
+        if (view_spans_at(&track->events, i).ref == event->ref)
             return (uint32_t)i;
         found = found == VIEW_NO_REF ? (uint32_t)i : found;
     }
@@ -78,52 +78,53 @@ static void restore_window(struct view *view, const struct view *old, int64_t by
         view->window.begin_ns = view->model->last_ns - w.span_ns;
 }
 
-/* Lanes that are new stand behind those that were there, children behind their parents. */
+/* Tracks that are new stand behind those that were there, children behind their parents. */
 static void restore_places(struct view *view, const struct view *old)
 {
     const struct view_model *m = view->model, *before = old->model;
     size_t at = 0;
-    bool *placed = hal_alloc(m->lanes_count, sizeof *placed);
-    for (size_t i = 0; placed && i < before->lanes_count; i++) {
-        const uint32_t lane = same_lane(m, &before->lanes[old->places[i]]);
-        if (lane == VIEW_NO_LANE || placed[lane] || m->lanes[lane].parent != VIEW_NO_LANE)
+    bool *placed = hal_alloc(m->tracks_count, sizeof *placed);
+    for (size_t i = 0; placed && i < before->tracks_count; i++) {
+        const uint32_t track = same_track(m, &before->tracks[old->places[i]]);
+        if (track == VIEW_NO_TRACK || placed[track] || m->tracks[track].parent != VIEW_NO_TRACK)
             continue;
-        placed[lane] = true;
-        view->places[at++] = lane;
-        for (uint32_t k = 0; k < m->lanes_count; k++) {
-            if (m->lanes[k].parent != lane)
+        placed[track] = true;
+        view->places[at++] = track;
+        for (uint32_t k = 0; k < m->tracks_count; k++) {
+            if (m->tracks[k].parent != track)
                 continue;
             placed[k] = true;
             view->places[at++] = k;
         }
     }
-    for (uint32_t i = 0; placed && i < m->lanes_count; i++) {
+    for (uint32_t i = 0; placed && i < m->tracks_count; i++) {
         if (!placed[i])
             view->places[at++] = i;
     }
     free(placed);
 }
 
-static void restore_lanes(struct view *view, const struct view *old, int64_t by_ns)
+static void restore_tracks(struct view *view, const struct view *old, int64_t by_ns)
 {
     const struct view_model *m = view->model, *before = old->model;
-    for (uint32_t i = 0; i < before->lanes_count; i++) {
-        const uint32_t lane = same_lane(m, &before->lanes[i]);
-        if (lane == VIEW_NO_LANE)
+    for (uint32_t i = 0; i < before->tracks_count; i++) {
+        const uint32_t track = same_track(m, &before->tracks[i]);
+        if (track == VIEW_NO_TRACK)
             continue;
-        view->open[lane] = old->open[i];
-        view->hidden[lane] = old->hidden[i];
-        view->pinned[lane] = old->pinned[i];
+        view->open[track] = old->open[i];
+        view->hidden[track] = old->hidden[i];
+        view->pinned[track] = old->pinned[i];
     }
     restore_places(view, old);
-    if (old->lane == VIEW_NO_LANE)
+    if (old->track == VIEW_NO_TRACK)
         return;
-    const uint32_t lane = same_lane(m, &before->lanes[old->lane]);
-    view->lane = lane == VIEW_NO_LANE ? view->lane : lane;
+    const uint32_t track = same_track(m, &before->tracks[old->track]);
+    view->track = track == VIEW_NO_TRACK ? view->track : track;
     view->event = VIEW_NO_REF;
-    if (lane != VIEW_NO_LANE && old->event != VIEW_NO_REF) {
-        const struct view_span event = view_spans_at(&before->lanes[old->lane].events, old->event);
-        view->event = same_event(&m->lanes[lane], &event, by_ns);
+    if (track != VIEW_NO_TRACK && old->event != VIEW_NO_REF) {
+        const struct view_span event =
+            view_spans_at(&before->tracks[old->track].events, old->event);
+        view->event = same_event(&m->tracks[track], &event, by_ns);
     }
 }
 
@@ -132,11 +133,12 @@ static void restore_visited(struct view *view, const struct view *old, int64_t b
 {
     view->visited_count = 0;
     for (int i = 0; i < old->visited_count; i++) {
-        const struct view_lane *lane = &old->model->lanes[old->visited[i].lane];
-        const struct view_span event = view_spans_at(&lane->events, old->visited[i].event);
-        const uint32_t now = same_lane(view->model, lane);
-        const uint32_t at =
-            now == VIEW_NO_LANE ? VIEW_NO_REF : same_event(&view->model->lanes[now], &event, by_ns);
+        const struct view_track *track = &old->model->tracks[old->visited[i].track];
+        const struct view_span event = view_spans_at(&track->events, old->visited[i].event);
+        const uint32_t now = same_track(view->model, track);
+        const uint32_t at = now == VIEW_NO_TRACK
+                                ? VIEW_NO_REF
+                                : same_event(&view->model->tracks[now], &event, by_ns);
         if (at != VIEW_NO_REF)
             view->visited[view->visited_count++] = (struct view_visited){now, at};
     }
@@ -171,7 +173,7 @@ static void restore_shared(struct view *view, const struct view *old)
     /* time began elsewhere where nothing had happened yet */
     view->cursor_ns =
         view_clamp(old->cursor_ns + by_ns, view->model->first_ns, view->model->last_ns - 1);
-    restore_lanes(view, old, by_ns);
+    restore_tracks(view, old, by_ns);
     restore_visited(view, old, by_ns);
     view->first_row = old->first_row;
     view->panel = old->panel;

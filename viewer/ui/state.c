@@ -112,7 +112,7 @@ void view_set_cursor(struct view *view, int64_t ns)
 {
     view->cursor_ns = view_clamp(ns, view->model->first_ns, view->model->last_ns - 1);
     view->event = VIEW_NO_REF;
-    if (view->lane == VIEW_NO_LANE)
+    if (view->track == VIEW_NO_TRACK)
         return;
     const struct view_window w = view->window;
     const int axis = view->layout.axis, column = view_column_of(w, axis, view->cursor_ns);
@@ -121,19 +121,19 @@ void view_set_cursor(struct view *view, int64_t ns)
         begin_ns = view_column_begin(w, axis, column);
         end_ns = view_column_begin(w, axis, column + 1);
     }
-    const struct view_lane *lane = &view->model->lanes[view->lane];
-    view->event = view_lane_at(view->model, lane, begin_ns, end_ns);
+    const struct view_track *track = &view->model->tracks[view->track];
+    view->event = view_track_at(view->model, track, begin_ns, end_ns);
     if (view->event == VIEW_NO_REF)
         return;
-    const struct view_span event = view_spans_at(&lane->events, view->event);
-    if (!view_shows(view, lane, &event))
+    const struct view_span event = view_spans_at(&track->events, view->event);
+    if (!view_shows(view, track, &event))
         view->event = VIEW_NO_REF;
 }
 
-bool view_shows(const struct view *view, const struct view_lane *lane,
+bool view_shows(const struct view *view, const struct view_track *track,
                 const struct view_span *event)
 {
-    return !view->filter || view_filter_passes(view->filter, lane, event);
+    return !view->filter || view_filter_passes(view->filter, track, event);
 }
 
 /* Keeps the selection, to come back to it. */
@@ -146,7 +146,7 @@ static void remember(struct view *view)
         view->visited_count--;
     }
     view->visited[view->visited_count++] =
-        (struct view_visited){.lane = view->lane, .event = view->event};
+        (struct view_visited){.track = view->track, .event = view->event};
 }
 
 uint32_t view_selected_submission(const struct view *view)
@@ -155,30 +155,30 @@ uint32_t view_selected_submission(const struct view *view)
     const struct view_span *event = view_selected(view, &selected);
     if (!event)
         return VIEW_NO_REF;
-    return view_span_submission(view->model, &view->model->lanes[view->lane], event);
+    return view_span_submission(view->model, &view->model->tracks[view->track], event);
 }
 
 const struct view_span *view_selected(const struct view *view, struct view_span *out_span)
 {
-    if (view->lane == VIEW_NO_LANE || view->event == VIEW_NO_REF)
+    if (view->track == VIEW_NO_TRACK || view->event == VIEW_NO_REF)
         return NULL;
-    *out_span = view_spans_at(&view->model->lanes[view->lane].events, view->event);
+    *out_span = view_spans_at(&view->model->tracks[view->track].events, view->event);
     return out_span;
 }
 
-void view_select(struct view *view, uint32_t lane, uint32_t event)
+void view_select(struct view *view, uint32_t track, uint32_t event)
 {
-    const struct view_span made = view_spans_at(&view->model->lanes[lane].events, event),
+    const struct view_span made = view_spans_at(&view->model->tracks[track].events, event),
                            *span = &made;
-    const uint32_t parent = view->model->lanes[lane].parent;
-    if (lane != view->lane || event != view->event)
+    const uint32_t parent = view->model->tracks[track].parent;
+    if (track != view->track || event != view->event)
         remember(view);
-    if (parent != VIEW_NO_LANE) {
+    if (parent != VIEW_NO_TRACK) {
         view->open[parent] = true;
         view->hidden[parent] = false;
     }
-    view->hidden[lane] = false;
-    view->lane = lane;
+    view->hidden[track] = false;
+    view->track = track;
     view->event = event;
     view->cursor_ns = span->begin_ns;
     view_reveal(view, span->begin_ns, ']');
@@ -188,21 +188,21 @@ void view_select(struct view *view, uint32_t lane, uint32_t event)
         view->scroll = 0;
 }
 
-/* A moment has no length that could fill the screen: its neighbours in the lane do. */
+/* A moment has no length that could fill the screen: its neighbours in the track do. */
 void view_show_neighbours(struct view *view)
 {
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
     enum { NEIGHBOURS = 4 };
-    const struct view_lane *lane = &view->model->lanes[view->lane];
-    const size_t at = view->event, last = lane->events.count - 1;
+    const struct view_track *track = &view->model->tracks[view->track];
+    const size_t at = view->event, last = track->events.count - 1;
     const int64_t from_ns =
-        view_spans_at(&lane->events, at > NEIGHBOURS ? at - NEIGHBOURS : 0).begin_ns;
+        view_spans_at(&track->events, at > NEIGHBOURS ? at - NEIGHBOURS : 0).begin_ns;
     const int64_t to_ns =
-        view_spans_at(&lane->events, last - at > NEIGHBOURS ? at + NEIGHBOURS : last).end_ns;
+        view_spans_at(&track->events, last - at > NEIGHBOURS ? at + NEIGHBOURS : last).end_ns;
     if (to_ns <= from_ns) {
         view_reveal(view, event->begin_ns, VIEW_KEY_NONE);
-        view_say(view, "the lane has nothing else: zoom with w and s");
+        view_say(view, "the track has nothing else: zoom with w and s");
         return;
     }
     const int64_t margin_ns = (to_ns - from_ns) / 16;

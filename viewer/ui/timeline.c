@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes. A column that one event fills shows its bar; one short event shows its letter, never
+/* The tracks. A column that one event fills shows its bar; one short event shows its letter, never
  * nothing; several show how much of the column they fill. */
 #include "viewer/text/text.h"
 #include "viewer/ui/counters.h"
@@ -8,19 +8,19 @@
 
 #include <string.h>
 
-/* One lane's row while it is drawn. */
-struct lane_row {
+/* One track's row while it is drawn. */
+struct track_row {
     struct view_axis axis;
-    const struct view_lane *lane;
-    const struct view_series *series; /* of the lane, or what the filter leaves of it */
+    const struct view_track *track;
+    const struct view_series *series; /* of the track, or what the filter leaves of it */
 };
 
-static unsigned style_of(const struct lane_row *row, const struct view_span *span)
+static unsigned style_of(const struct track_row *row, const struct view_span *span)
 {
     const struct view_model *m = row->axis.model;
     if (span->flags & VIEW_SPAN_FAILED)
         return VIEW_STYLE_BAD;
-    if (row->lane->kind == VIEW_LANE_DISPATCHES && span->ref != VIEW_NO_REF)
+    if (row->track->kind == VIEW_TRACK_DISPATCHES && span->ref != VIEW_NO_REF)
         return (unsigned)view_op_style(m, &m->ops[m->dispatches[span->ref].op]);
     return (unsigned)view_class_info((enum view_class)span->class)->style;
 }
@@ -77,7 +77,7 @@ static void write_numbered(struct view_area area, int column, int columns, unsig
     }
 }
 
-static void draw_scope_run(const struct lane_row *row, int column, int count,
+static void draw_scope_run(const struct track_row *row, int column, int count,
                            const struct view_span *span, const char *label)
 {
     const unsigned style = style_of(row, span);
@@ -88,12 +88,12 @@ static void draw_scope_run(const struct lane_row *row, int column, int count,
     write_numbered(row->axis.area, column + 1, count - 2, style | VIEW_BOLD, label);
 }
 
-static void draw_run(const struct lane_row *row, int column, int count,
+static void draw_run(const struct track_row *row, int column, int count,
                      const struct view_span *span)
 {
     char label[128];
     const unsigned style = style_of(row, span);
-    view_span_label(row->axis.model, row->lane, span, label, sizeof label);
+    view_span_label(row->axis.model, row->track, span, label, sizeof label);
     if (count == 1) {
         view_put(row->axis.area, 0, column,
                  span->class == VIEW_EXECUTE ? texture(span) : letter(span), style);
@@ -135,18 +135,18 @@ static uint32_t density(int64_t busy_ns, int64_t whole_ns)
     return 0x2581u + (uint32_t)level;
 }
 
-static void draw_dense(const struct lane_row *row, int column, const struct view_measure *measure,
+static void draw_dense(const struct track_row *row, int column, const struct view_measure *measure,
                        int64_t column_ns)
 {
     const enum view_class class = busiest(measure);
     const struct view_class_info *info = view_class_info(class);
     const int64_t busy_ns = measure->busy_ns[class]; /* height and colour tell of the same thing */
     uint32_t character = density(busy_ns, column_ns);
-    if (row->lane->kind == VIEW_LANE_GAPS)
+    if (row->track->kind == VIEW_TRACK_GAPS)
         character = (unsigned char)(2 * busy_ns >= column_ns || info->letter < 'A'
                                         ? info->letter
                                         : info->letter + 'a' - 'A');
-    else if (row->lane->kind == VIEW_LANE_TRANSFERS)
+    else if (row->track->kind == VIEW_TRACK_TRANSFERS)
         character = measure->begun[VIEW_UPLOAD] && measure->begun[VIEW_READBACK] ? 0x2195
                     : class == VIEW_UPLOAD                                       ? 0x2191
                     : class == VIEW_READBACK                                     ? 0x2193
@@ -159,14 +159,14 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
 
 /* ---- What submissions consist of ---------------------------------------------------------- */
 
-static void draw_commands(const struct lane_row *row, int column, int count,
+static void draw_commands(const struct track_row *row, int column, int count,
                           const struct view_span *span)
 {
     if (span->ref != VIEW_NO_REF)
         view_draw_commands(&row->axis, span->ref, column, count);
 }
 
-static void draw_barriers(const struct lane_row *row, int column, int count,
+static void draw_barriers(const struct track_row *row, int column, int count,
                           const struct view_span *span)
 {
     if (span->ref != VIEW_NO_REF)
@@ -175,11 +175,11 @@ static void draw_barriers(const struct lane_row *row, int column, int count,
 
 /* ---- A row -------------------------------------------------------------------------------- */
 
-typedef void draw_long(const struct lane_row *row, int column, int count,
+typedef void draw_long(const struct track_row *row, int column, int count,
                        const struct view_span *span);
 
 /* The last column of a bar that begins in `column`: its end's, unless something begins there. */
-static int last_column(const struct lane_row *row, const struct view_measure *measure, int column)
+static int last_column(const struct track_row *row, const struct view_measure *measure, int column)
 {
     const struct view_series *series = row->series;
     const struct view_window w = row->axis.window;
@@ -194,7 +194,7 @@ static int last_column(const struct lane_row *row, const struct view_measure *me
 
 /* Walks over the columns. A bar is at least two columns long: rounded to whole columns, anything
  * shorter would look longer than it is. */
-static void draw_series(const struct lane_row *row, draw_long *draw)
+static void draw_series(const struct track_row *row, draw_long *draw)
 {
     const struct view_series *series = row->series;
     const struct view_window w = row->axis.window;
@@ -223,7 +223,7 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
-static void draw_steps(const struct lane_row *row, bool with_values)
+static void draw_steps(const struct track_row *row, bool with_values)
 {
     const struct view_series *series = row->series;
     const struct view_window w = row->axis.window;
@@ -246,7 +246,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
         const uint32_t mark = measure.failed ? 0x2715 : several ? 0x25C6 : 0x25CF;
         view_put(row->axis.area, 0, column, mark,
                  measure.failed ? VIEW_STYLE_BAD : style_of(row, last));
-        view_span_label(row->axis.model, row->lane, last, label, sizeof label);
+        view_span_label(row->axis.model, row->track, last, label, sizeof label);
         if (!with_values || column < blank_from)
             continue;
         const int next =
@@ -263,7 +263,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
-static void draw_peak(const struct lane_row *row, int column, const struct view_level *peak)
+static void draw_peak(const struct track_row *row, int column, const struct view_level *peak)
 {
     char label[64];
     const int axis = row->axis.area.columns;
@@ -282,7 +282,7 @@ static void draw_peak(const struct lane_row *row, int column, const struct view_
 }
 
 /* As an area under the most that was alive in each column. */
-static void draw_memory(const struct lane_row *row)
+static void draw_memory(const struct track_row *row)
 {
     const struct view_model *m = row->axis.model;
     const struct view_window w = row->axis.window;
@@ -290,9 +290,9 @@ static void draw_memory(const struct lane_row *row)
     const struct view_level *peak = &m->levels[m->peak_level];
     for (int column = 0; column < axis; column++) {
         const size_t first =
-            view_spans_before(&row->lane->events, view_column_begin(w, axis, column) + 1);
+            view_spans_before(&row->track->events, view_column_begin(w, axis, column) + 1);
         const size_t last =
-            view_spans_before(&row->lane->events, view_column_begin(w, axis, column + 1));
+            view_spans_before(&row->track->events, view_column_begin(w, axis, column + 1));
         const uint32_t highest = view_model_highest(m, first ? first - 1 : 0, last);
         const uint64_t bytes = highest == VIEW_NO_REF ? 0 : m->levels[highest].bytes;
         if (!bytes)
@@ -308,41 +308,41 @@ static void draw_memory(const struct lane_row *row)
 
 /* ---- The pane ----------------------------------------------------------------------------- */
 
-static void draw_axis(struct view_axis axis, const struct view_lane *lane)
+static void draw_axis(struct view_axis axis, const struct view_track *track)
 {
     const struct view_filter *filter = axis.view ? axis.view->filter : NULL;
     const struct view_series *series =
-        filter ? &filter->series[lane - axis.model->lanes] : &lane->series;
-    const struct lane_row row = {.axis = axis, .lane = lane, .series = series};
-    switch (lane->kind) {
-    case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
-    case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;
-    case VIEW_LANE_COMMANDS: draw_series(&row, draw_commands); return;
-    case VIEW_LANE_BARRIERS: draw_series(&row, draw_barriers); return;
-    case VIEW_LANE_MEMORY: draw_memory(&row); return;
-    case VIEW_LANE_SCOPE:
-    case VIEW_LANE_HOST:
-    case VIEW_LANE_QUEUE:
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_DISPATCHES:
-    case VIEW_LANE_TRANSFERS:
-    case VIEW_LANE_GAPS: draw_series(&row, draw_run); return;
+        filter ? &filter->series[track - axis.model->tracks] : &track->series;
+    const struct track_row row = {.axis = axis, .track = track, .series = series};
+    switch (track->kind) {
+    case VIEW_TRACK_SEMAPHORES: draw_steps(&row, false); return;
+    case VIEW_TRACK_SEMAPHORE: draw_steps(&row, true); return;
+    case VIEW_TRACK_COMMANDS: draw_series(&row, draw_commands); return;
+    case VIEW_TRACK_BARRIERS: draw_series(&row, draw_barriers); return;
+    case VIEW_TRACK_MEMORY: draw_memory(&row); return;
+    case VIEW_TRACK_SCOPE:
+    case VIEW_TRACK_HOST:
+    case VIEW_TRACK_QUEUE:
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_DISPATCHES:
+    case VIEW_TRACK_TRANSFERS:
+    case VIEW_TRACK_GAPS: draw_series(&row, draw_run); return;
     }
 }
 
 static void draw_name(struct view *view, uint32_t index, struct view_area area)
 {
-    const struct view_lane *lane = &view->model->lanes[index];
-    const bool current = index == view->lane;
+    const struct view_track *track = &view->model->tracks[index];
+    const bool current = index == view->track;
     const unsigned style = current ? VIEW_STYLE_TITLE | VIEW_BOLD : VIEW_STYLE_DIM;
     char name[64];
-    view_lane_name(view->model, lane, name, sizeof name);
+    view_track_name(view->model, track, name, sizeof name);
     int column = 1;
     if (current)
         view_put(area, 0, 0, 0x203A, style);
-    if (lane->has_children)
+    if (track->has_children)
         view_put(area, 0, column++, view->open[index] ? 0x25BE : 0x25B8, style);
-    else if (lane->parent != VIEW_NO_LANE)
+    else if (track->parent != VIEW_NO_TRACK)
         column++;
     if (view->pinned[index])
         view_put(area, 0, column++, '*', style);
@@ -381,10 +381,10 @@ static void draw_cursor(struct view *view, struct view_area axis)
 static void keep_current_row_visible(struct view *view, int rows)
 {
     const uint32_t count = view_row_count(view);
-    const uint32_t visible = (uint32_t)(rows / view->lane_height);
-    const uint32_t current = view->lane == VIEW_NO_LANE ? 0 : view_row_of(view, view->lane);
+    const uint32_t visible = (uint32_t)(rows / view->track_height);
+    const uint32_t current = view->track == VIEW_NO_TRACK ? 0 : view_row_of(view, view->track);
     uint32_t pinned = 0;
-    while (pinned < count && view->pinned[view_lane_of_row(view, pinned)])
+    while (pinned < count && view->pinned[view_track_of_row(view, pinned)])
         pinned++;
     if (current >= pinned && current < view->first_row + pinned)
         view->first_row = current - pinned;
@@ -394,42 +394,42 @@ static void keep_current_row_visible(struct view *view, int rows)
         view->first_row = count > visible ? count - visible : 0;
 }
 
-/* The same lane of the other trace, below it. */
-static void draw_shadow(struct view *view, uint32_t index, struct view_area row)
+/* The same track of the other trace, below it. */
+static void draw_compare(struct view *view, uint32_t index, struct view_area row)
 {
-    const struct view_lane *lane = view_shadow_lane(view, index);
+    const struct view_track *track = view_compare_track(view, index);
     const int gutter = view->layout.gutter;
-    struct view_axis axis = view_shadow_axis(view);
+    struct view_axis axis = view_compare_axis(view);
     axis.area = view_area_part(row, 0, gutter, 1, row.columns - gutter);
-    view_write(row, 0, 2, VIEW_STYLE_DIM, lane ? "other" : "other: none");
-    if (lane)
-        draw_axis(axis, lane);
+    view_write(row, 0, 2, VIEW_STYLE_DIM, track ? "other" : "other: none");
+    if (track)
+        draw_axis(axis, track);
 }
 
 static void draw(struct view *view, struct view_area area)
 {
-    const int gutter = view->layout.gutter, height = view->lane_height;
+    const int gutter = view->layout.gutter, height = view->track_height;
     if (height > 1) {
-        view_shadow_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
+        view_compare_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
         area.rows--;
     }
     view->layout.meters = view_meters_draw(view, area);
     area.rows -= view->layout.meters;
     keep_current_row_visible(view, area.rows);
-    if (!view->model->lanes_count)
+    if (!view->model->tracks_count)
         view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
     int row = 0;
     for (; row + height <= area.rows; row += height) {
-        const uint32_t lane = view_lane_of_row(view, view_row_drawn(view, row));
-        if (lane == VIEW_NO_LANE)
+        const uint32_t track = view_track_of_row(view, view_row_drawn(view, row));
+        if (track == VIEW_NO_TRACK)
             break;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
-        draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
+        draw_name(view, track, view_area_part(area, row, 0, 1, gutter));
         draw_axis((struct view_axis){view->model, view->window, axis, view},
-                  &view->model->lanes[lane]);
+                  &view->model->tracks[track]);
         if (height > 1)
-            draw_shadow(view, lane, view_area_part(area, row + 1, 0, 1, area.columns));
-        if (lane == view->lane) {
+            draw_compare(view, track, view_area_part(area, row + 1, 0, 1, area.columns));
+        if (track == view->track) {
             draw_selection(view, axis);
             view_place_cursor(axis, 0, view_column_of(view->window, axis.columns, view->cursor_ns));
         }
@@ -443,16 +443,16 @@ static int point(struct view *view, struct view_area area, struct view_pointer p
 {
     const struct view_area axis =
         view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
-    const bool counts = pointer.row >= area.rows - view->layout.meters; /* no lane stands there */
-    const uint32_t lane =
-        counts ? VIEW_NO_LANE : view_lane_of_row(view, view_row_drawn(view, pointer.row));
+    const bool counts = pointer.row >= area.rows - view->layout.meters; /* no track stands there */
+    const uint32_t track =
+        counts ? VIEW_NO_TRACK : view_track_of_row(view, view_row_drawn(view, pointer.row));
     const int column = pointer.column - view->layout.gutter;
     if (column >= 0 && column < axis.columns)
         view->cursor_ns = view_column_begin(view->window, axis.columns, column);
     if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
         return pointer.kind == VIEW_POINTER_IN ? 'w' : 's';
-    if (lane != VIEW_NO_LANE)
-        view->lane = lane;
+    if (track != VIEW_NO_TRACK)
+        view->track = track;
     view_set_cursor(view, view->cursor_ns);
     if (column < 0 || pointer.kind == VIEW_POINTER_DOUBLE)
         return column < 0 ? VIEW_KEY_ENTER : 'f';

@@ -11,8 +11,8 @@
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/contents.h"
+#include "viewer/ui/panels/iteration_panel.h"
 #include "viewer/ui/panels/kernels.h"
-#include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/prompt.h"
 
 /* ---- Keys that always work ----------------------------------------------------------------- */
@@ -95,11 +95,11 @@ static const struct view_pane *const parts[VIEW_PART_COUNT] = {
     [VIEW_PANEL_ITERATIONS] = &view_iterations_pane,
     [VIEW_PANEL_CONTENTS] = &view_contents_pane,
     [VIEW_PANEL_DIFFERENCE] = &view_difference_pane,
-    [VIEW_PART_MOVES] = &view_moves_part,
+    [VIEW_PART_MOVES] = &view_navigation_part,
     [VIEW_PART_ROWS] = &view_rows_part,
     [VIEW_PART_FIND] = &view_find_part,
     [VIEW_PART_PROMPT] = &view_prompt_part,
-    [VIEW_PART_TRAIL] = &view_trail_part,
+    [VIEW_PART_HISTORY] = &view_history_part,
     [VIEW_PART_COPIES] = &view_copies_part,
     [VIEW_PART_ACTIONS] = &view_actions_part,
     [VIEW_PART_RANGE] = &view_range_part,
@@ -135,9 +135,9 @@ static int64_t first_submission(const struct view_model *m)
 {
     int64_t first_ns = m->last_ns;
     for (size_t q = 0; q < TRACE_MAX_QUEUES; q++) {
-        if (m->queue_lanes[q] == VIEW_NO_LANE)
+        if (m->queue_tracks[q] == VIEW_NO_TRACK)
             continue;
-        const int64_t ns = view_spans_at(&m->lanes[m->queue_lanes[q]].events, 0).begin_ns;
+        const int64_t ns = view_spans_at(&m->tracks[m->queue_tracks[q]].events, 0).begin_ns;
         first_ns = ns < first_ns ? ns : first_ns;
     }
     return first_ns < m->last_ns ? first_ns : m->first_ns;
@@ -178,22 +178,22 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     view->model = model;
     view->parts = parts;
-    view->open = hal_alloc(model->lanes_count, sizeof *view->open);
-    view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
-    view->pinned = hal_alloc(model->lanes_count, sizeof *view->pinned);
-    view->places = hal_alloc(model->lanes_count, sizeof *view->places);
+    view->open = hal_alloc(model->tracks_count, sizeof *view->open);
+    view->hidden = hal_alloc(model->tracks_count, sizeof *view->hidden);
+    view->pinned = hal_alloc(model->tracks_count, sizeof *view->pinned);
+    view->places = hal_alloc(model->tracks_count, sizeof *view->places);
     if (!make_states(view) || !view->open || !view->places || !view->hidden || !view->pinned) {
         view_destroy(view);
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
-    for (uint32_t i = 0; i < model->lanes_count; i++) {
-        view->open[i] = model->lanes[i].starts_open;
+    for (uint32_t i = 0; i < model->tracks_count; i++) {
+        view->open[i] = model->tracks[i].starts_open;
         view->places[i] = i;
     }
     view->layout.axis = 1;
-    view->lane_height = 1;
+    view->track_height = 1;
     choose_first_window(view);
-    view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
+    view->track = model->tracks_count ? 0 : VIEW_NO_TRACK;
     view->event = VIEW_NO_REF;
     view->jobs_from = JOBS_FROM;
     view->mouse = true;

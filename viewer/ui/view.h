@@ -98,17 +98,17 @@ enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLO
 
 /* What was selected once. */
 struct view_visited {
-    uint32_t lane, event;
+    uint32_t track, event;
 };
 
 /* Where things are on the screen, as of the last frame. */
 struct view_layout {
-    struct view_area title, overview, ruler, lanes, bar, panel, status;
-    int gutter;      /* columns of the lanes' names, to the left of the time axis */
-    int meters;      /* rows of counters, the last ones of the lanes */
+    struct view_area title, overview, ruler, tracks, bar, panel, status;
+    int gutter;      /* columns of the tracks' names, to the left of the time axis */
+    int meters;      /* rows of counters, the last ones of the tracks */
     int axis;        /* columns of the time axis, at least 1 */
     bool short_tabs; /* the panels' names do not fit */
-    bool side;       /* the panel stands beside the lanes, not below */
+    bool side;       /* the panel stands beside the tracks, not below */
 };
 
 /* How a frame is written into a file. */
@@ -148,11 +148,11 @@ struct view {
 
     int64_t skipped_ns; /* a long beginning without work that the first window leaves out */
     int64_t cursor_ns;
-    uint32_t lane;              /* the current one, VIEW_NO_LANE: there are none */
-    uint32_t event;             /* the selected event of that lane, or VIEW_NO_REF */
-    bool *open;                 /* by lane: its children are shown */
-    uint32_t *places;           /* all lanes, in the order in which they stand */
-    bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
+    uint32_t track;             /* the current one, VIEW_NO_TRACK: there are none */
+    uint32_t event;             /* the selected event of that track, or VIEW_NO_REF */
+    bool *open;                 /* by track: its children are shown */
+    uint32_t *places;           /* all tracks, in the order in which they stand */
+    bool *hidden, *pinned;      /* by track; pinned ones come first and are not scrolled */
     struct view_filter *filter; /* NULL: everything is shown */
     void (*next_key)(struct view *view, int key); /* takes the next key, whatever it is; or NULL */
     enum view_range_state range;
@@ -168,7 +168,7 @@ struct view {
     uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
     bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
     bool is_live;                  /* somebody waits at a screen, and calls view_poll */
-    int lane_height;               /* rows of the screen that a lane takes */
+    int track_height;              /* rows of the screen that a track takes */
 
     const struct view_menu *menu; /* that is open, or NULL */
     size_t menu_row;
@@ -212,7 +212,7 @@ enum hal_status view_type(struct view *view, const char *keys) HAL_CHECKED;
 /* Lays out for the screen's size and draws everything. */
 void view_draw(struct view *view, struct view_screen *screen);
 
-/* Overview, ruler and lanes only, all of them, from the first row down. */
+/* Overview, ruler and tracks only, all of them, from the first row down. */
 void view_draw_timeline(struct view *view, struct view_screen *screen);
 
 /* ---- Time and columns --------------------------------------------------------------------- */
@@ -240,24 +240,24 @@ bool view_window_again(struct view *view, bool later);
 /* Makes a moment visible with as little movement as possible. */
 void view_reveal(struct view *view, int64_t ns, int key);
 
-/* ---- Lanes and events --------------------------------------------------------------------- */
+/* ---- Tracks and events --------------------------------------------------------------------- */
 
-/* Whether the lane has a row: its parent is open. */
-bool view_lane_shown(const struct view *view, uint32_t lane);
+/* Whether the track has a row: its parent is open. */
+bool view_track_shown(const struct view *view, uint32_t track);
 
-/* The row on which the lane is drawn, of so many; -1: it is scrolled out of view. The row of the
- * list of lanes that is drawn there. */
-int view_drawn_row(const struct view *view, uint32_t lane, int rows);
+/* The row on which the track is drawn, of so many; -1: it is scrolled out of view. The row of the
+ * list of tracks that is drawn there. */
+int view_drawn_row(const struct view *view, uint32_t track, int rows);
 uint32_t view_row_drawn(const struct view *view, int row);
 
-/* Makes the lane of that row the current one; the nearest row there is. */
+/* Makes the track of that row the current one; the nearest row there is. */
 void view_go_to_row(struct view *view, int64_t row);
 
-/* The shown lanes before this one: pinned ones stand before all others. */
-uint32_t view_row_of(const struct view *view, uint32_t lane);
+/* The shown tracks before this one: pinned ones stand before all others. */
+uint32_t view_row_of(const struct view *view, uint32_t track);
 uint32_t view_row_count(const struct view *view);
-/* VIEW_NO_LANE: there are not so many. */
-uint32_t view_lane_of_row(const struct view *view, uint32_t row);
+/* VIEW_NO_TRACK: there are not so many. */
+uint32_t view_track_of_row(const struct view *view, uint32_t row);
 
 /* NULL: nothing is selected. */
 const struct view_span *view_selected(const struct view *view, struct view_span *out_span);
@@ -266,13 +266,13 @@ const struct view_span *view_selected(const struct view *view, struct view_span 
 uint32_t view_selected_submission(const struct view *view);
 
 /* Makes it the selection, moves cursor and window so that it is seen. */
-void view_select(struct view *view, uint32_t lane, uint32_t event);
+void view_select(struct view *view, uint32_t track, uint32_t event);
 
-/* Fits the selected event into the window; with its neighbours of the lane. */
+/* Fits the selected event into the window; with its neighbours of the track. */
 void view_fit(struct view *view);
 void view_show_neighbours(struct view *view);
 
-/* Puts the cursor there; what the current lane has there becomes the selection. */
+/* Puts the cursor there; what the current track has there becomes the selection. */
 void view_set_cursor(struct view *view, int64_t ns);
 
 /* Shows the panel from its first line on, and lets what was given up be looked for again. */

@@ -246,7 +246,7 @@ TEST(the_screen_s_thread_reads_nothing)
     snprintf(compared, sizeof compared, "D%s<Enter>", path);
     type(&f, compared);
     settle(&f);
-    assert_int_equal(f.view->lane_height, 2);
+    assert_int_equal(f.view->track_height, 2);
     type(&f, "5!");
     settle(&f);
     type(&f, "8ci");
@@ -277,7 +277,7 @@ TEST(the_screen_s_thread_reads_nothing)
     assert_int_not_equal(view_marks(f.view)[1], VIEW_NO_TIME);
     assert_true(view_meter_rows(f.view) > 0);
     assert_int_equal(current_finding(f.view)->kind, finding);
-    assert_int_equal(f.view->lane_height, 2);
+    assert_int_equal(f.view->track_height, 2);
     f.view->panel = VIEW_PANEL_DIFFERENCE;
     type(&f, "_");
     assert_true(shows(&f, "has grown since"));

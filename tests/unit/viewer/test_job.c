@@ -8,8 +8,8 @@
 #include "viewer/ui/counters.h"
 #include "viewer/ui/filter.h"
 #include "viewer/ui/job.h"
+#include "viewer/ui/panels/iteration_panel.h"
 #include "viewer/ui/panels/kernels.h"
-#include "viewer/ui/panels/repeats.h"
 #include "viewer/ui/panes.h"
 #include "viewer/ui/restore.h"
 
@@ -238,7 +238,7 @@ static bool is_there(struct view *view, enum view_job_kind kind)
     case VIEW_JOB_KERNELS: return view_pane_order(view, &view_kernels_pane)->of != NULL;
     case VIEW_JOB_PATH: return strncmp(view->message, "critical path: ", 15) == 0;
     case VIEW_JOB_COUNTERS: return view_meter_rows(view) > 0;
-    case VIEW_JOB_DIFFERENCE: return view->lane_height > 1;
+    case VIEW_JOB_DIFFERENCE: return view->track_height > 1;
     case VIEW_JOB_FINDINGS: return view_findings_of(view)->list_count > 0;
     case VIEW_JOB_SORT:
         return view_order_row(view_pane_order(view, &view_submissions_pane), 1) != 1;
@@ -387,9 +387,9 @@ TEST(another_trace_is_always_read_aside)
     type(view, compared);
     assert_true(view_job_runs(view, VIEW_JOB_DIFFERENCE));
     finish(view);
-    assert_int_equal(view->lane_height, 2);
+    assert_int_equal(view->track_height, 2);
     type(view, "D<Enter>"); /* shows this one alone again */
-    assert_int_equal(view->lane_height, 1);
+    assert_int_equal(view->track_height, 1);
     finish(view);
     view_destroy(view);
 }

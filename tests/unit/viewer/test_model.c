@@ -102,14 +102,14 @@ static struct view_model *open_tiny(void)
     return close_and_open(&b);
 }
 
-static const struct view_lane *find_lane(const struct view_model *m, enum view_lane_kind kind,
-                                         uint32_t object)
+static const struct view_track *find_track(const struct view_model *m, enum view_track_kind kind,
+                                           uint32_t object)
 {
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        if (m->lanes[i].kind == kind && m->lanes[i].object == object)
-            return &m->lanes[i];
+    for (size_t i = 0; i < m->tracks_count; i++) {
+        if (m->tracks[i].kind == kind && m->tracks[i].object == object)
+            return &m->tracks[i];
     }
-    fail_msg("no lane of kind %d for %u", kind, object);
+    fail_msg("no track of kind %d for %u", kind, object);
     return NULL;
 }
 
@@ -194,11 +194,11 @@ TEST(dispatches_have_their_times)
         assert_int_equal(m->dispatches[i].end_ns, ends[i]);
         assert_int_equal(m->ops[m->dispatches[i].op].groups[0], groups[i]);
     }
-    const struct view_lane *lane = &m->lanes[m->dispatch_lane];
+    const struct view_track *track = &m->tracks[m->dispatch_track];
     char text[64];
-    assert_int_equal(lane->events.count, 3);
-    const struct view_span event = view_spans_at(&lane->events, 2);
-    view_span_locator(m, lane, &event, text, sizeof text);
+    assert_int_equal(track->events.count, 3);
+    const struct view_span event = view_spans_at(&track->events, 2);
+    view_span_locator(m, track, &event, text, sizeof text);
     assert_string_equal(text, "#s7.d2");
     view_model_close(m);
 }
@@ -234,10 +234,10 @@ TEST(gaps_have_their_causes)
     view_model_close(m);
 }
 
-TEST(lanes_hold_what_happened)
+TEST(tracks_hold_what_happened)
 {
     struct view_model *m = open_tiny();
-    const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 0);
+    const struct view_track *queue = find_track(m, VIEW_TRACK_QUEUE, 0);
     assert_int_equal(queue->events.count, 2);
     assert_int_equal(view_spans_at(&queue->events, 0).begin_ns, 800);
     assert_int_equal(view_spans_at(&queue->events, 0).end_ns, 2000);
@@ -247,21 +247,21 @@ TEST(lanes_hold_what_happened)
     assert_int_equal(measure.busy_ns[VIEW_QUEUED_WAITING], 500);
     assert_int_equal(measure.busy_ns[VIEW_QUEUED_READY], 300);
     assert_int_equal(measure.busy_ns[VIEW_EXECUTE], 500);
-    const struct view_lane *host = find_lane(m, VIEW_LANE_HOST, 0);
+    const struct view_track *host = find_track(m, VIEW_TRACK_HOST, 0);
     view_series_measure(&host->series, 0, 5000, &measure);
     assert_int_equal(measure.busy_ns[VIEW_RECORD], 300 + 300);
     assert_int_equal(measure.busy_ns[VIEW_SUBMIT], 300);
     assert_int_equal(measure.busy_ns[VIEW_WAIT], 2400);
     assert_int_equal(measure.busy_ns[VIEW_COMPILE], 100);
     assert_int_equal(measure.begun[VIEW_SUBMIT], 3);
-    const struct view_lane *semaphore = find_lane(m, VIEW_LANE_SEMAPHORE, 0);
+    const struct view_track *semaphore = find_track(m, VIEW_TRACK_SEMAPHORE, 0);
     assert_int_equal(semaphore->events.count, 4); /* created, 1, 2, 3 */
     static const int64_t times[] = {100, 2000, 3700, 4500};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(view_spans_at(&semaphore->events, i).begin_ns, times[i]);
         assert_int_equal(m->steps[view_spans_at(&semaphore->events, i).ref].value, i);
     }
-    const struct view_lane *scope = find_lane(m, VIEW_LANE_SCOPE, 0);
+    const struct view_track *scope = find_track(m, VIEW_TRACK_SCOPE, 0);
     assert_int_equal(scope->events.count, 1);
     assert_int_equal(view_spans_at(&scope->events, 0).end_ns, 4700);
     view_model_close(m);
@@ -286,9 +286,9 @@ TEST(work_is_followed_from_call_to_wait)
     view_op_label(m, view_model_dispatch(m, &m->submissions[first], 1), label, sizeof label);
     assert_string_equal(label, "mul_mv 4x2x1");
     assert_null(view_model_dispatch(m, &m->submissions[first], 2));
-    uint32_t lane;
-    const uint32_t event = view_model_queue_event(m, second, &lane);
-    assert_int_equal(view_spans_at(&m->lanes[lane].events, event).ref, second);
+    uint32_t track;
+    const uint32_t event = view_model_queue_event(m, second, &track);
+    assert_int_equal(view_spans_at(&m->tracks[track].events, event).ref, second);
     view_model_close(m);
 }
 
@@ -312,7 +312,7 @@ TEST(a_trace_without_events_opens)
     struct trace_builder b;
     builder_open(&b, path, NULL);
     struct view_model *m = close_and_open(&b);
-    assert_int_equal(m->lanes_count, 0);
+    assert_int_equal(m->tracks_count, 0);
     assert_true(m->last_ns > m->first_ns);
     assert_int_equal(m->gaps_count, 0);
     view_model_close(m);
@@ -334,8 +334,8 @@ TEST(work_that_never_ends_is_not_invented)
     assert_int_equal(m->summary.unfinished_submissions, 1);
     assert_int_equal(m->summary.device_busy_ns, 0);
     assert_int_equal(m->summary.polls.count, 1);
-    assert_int_equal(m->device_lane, VIEW_NO_LANE);
-    const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 3);
+    assert_int_equal(m->device_track, VIEW_NO_TRACK);
+    const struct view_track *queue = find_track(m, VIEW_TRACK_QUEUE, 3);
     assert_int_equal(view_spans_at(&queue->events, 0).flags, VIEW_SPAN_OPEN);
     assert_int_equal(view_spans_at(&queue->events, 0).end_ns, m->last_ns);
     assert_true(m->scopes[0].open);
@@ -356,7 +356,7 @@ TEST(what_follows_the_last_work_is_no_gap)
     struct view_model *m = close_and_open(&b);
     assert_int_equal(m->gaps_count, 1); /* times count from the first event, at 1000 */
     assert_int_equal(m->summary.device_end_ns, 1300);
-    const struct view_series *parts = &m->lanes[m->gap_lane].series;
+    const struct view_series *parts = &m->tracks[m->gap_track].series;
     assert_int_equal(view_spans_at(&parts->spans, parts->spans.count - 1).end_ns, 1200);
     view_model_close(m);
 }
@@ -503,7 +503,7 @@ TEST(failures_show)
     struct view_model *m = close_and_open(&b);
     assert_int_equal(m->summary.failed_submissions, 1);
     assert_int_equal(m->summary.failed_calls, 1);
-    const struct view_lane *device = &m->lanes[m->device_lane];
+    const struct view_track *device = &m->tracks[m->device_track];
     assert_int_equal(view_spans_at(&device->events, 0).flags & VIEW_SPAN_FAILED, VIEW_SPAN_FAILED);
     assert_int_equal(m->steps[m->steps_count - 1].status, HAL_FAILED);
     struct view_measure measure;
@@ -524,14 +524,14 @@ TEST(recordings_are_described)
                                           "made for\tone submission, any commands\n"};
     struct view_model *m = open_tiny();
     size_t found = 0;
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        const struct view_lane *lane = &m->lanes[i];
-        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->events.count; k++) {
+    for (size_t i = 0; i < m->tracks_count; i++) {
+        const struct view_track *track = &m->tracks[i];
+        for (size_t k = 0; track->kind == VIEW_TRACK_HOST && k < track->events.count; k++) {
             struct view_lines lines = {0};
-            if (view_spans_at(&lane->events, k).class != VIEW_RECORD)
+            if (view_spans_at(&track->events, k).class != VIEW_RECORD)
                 continue;
-            const struct view_span event = view_spans_at(&lane->events, k);
-            view_describe(m, lane, &event, &lines);
+            const struct view_span event = view_spans_at(&track->events, k);
+            view_describe(m, track, &event, &lines);
             assert_true(found < 2);
             if (!strstr(lines.text, wanted[found]))
                 fail_msg("'%s' is not in: %s", wanted[found], lines.text);

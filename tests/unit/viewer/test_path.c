@@ -107,7 +107,7 @@ static void assert_selected(const char *label)
     char text[128] = "";
     const struct view_span *event = view_selected(view, &(struct view_span){0});
     assert_non_null(event);
-    view_span_label(model, &model->lanes[view->lane], event, text, sizeof text);
+    view_span_label(model, &model->tracks[view->track], event, text, sizeof text);
     assert_string_equal(text, label);
 }
 
@@ -301,7 +301,7 @@ TEST(copied_keys_lead_back)
     char keys[128];
     type("10<Home>kkkkkk");
     type("g201ns<Enter>");
-    view->lane = view_row_count(view) - 1; /* gaps or memory: of no submission */
+    view->track = view_row_count(view) - 1; /* gaps or memory: of no submission */
     view->event = VIEW_NO_REF;
     type("Y");
     const char *begin = strstr(view->copied, "'--keys="),
@@ -334,35 +334,35 @@ TEST(another_trace_is_compared_in_a_panel)
     assert_int_equal(view->panel, VIEW_PANEL_DIFFERENCE);
 }
 
-/* ---- Pinned lanes ---- */
+/* ---- Pinned tracks ---- */
 
-static int drawn_row(uint32_t lane)
+static int drawn_row(uint32_t track)
 {
-    return view_drawn_row(view, lane, view->layout.lanes.rows);
+    return view_drawn_row(view, track, view->layout.tracks.rows);
 }
 
-TEST(a_pinned_lane_stays_at_the_top_of_a_small_screen)
+TEST(a_pinned_track_stays_at_the_top_of_a_small_screen)
 {
-    const uint32_t last = view_row_count(view) - 1, bottom = view_lane_of_row(view, last);
-    assert_int_equal(view_screen_resize(&screen, 10, 60), HAL_OK); /* not all lanes fit */
+    const uint32_t last = view_row_count(view) - 1, bottom = view_track_of_row(view, last);
+    assert_int_equal(view_screen_resize(&screen, 10, 60), HAL_OK); /* not all tracks fit */
     type("<Home>");
-    while (view->lane != bottom)
+    while (view->track != bottom)
         type("j");
     assert_true(view->first_row > 0);
     type("*");
     assert_int_equal(drawn_row(bottom), 0);
     assert_int_equal(view_row_of(view, bottom), 0);
-    assert_int_equal(view->lane, bottom);
+    assert_int_equal(view->track, bottom);
     for (uint32_t row = 0; row < view_row_count(view); row++) {
-        const uint32_t lane = view_lane_of_row(view, row);
-        assert_int_equal(view_row_of(view, lane), row);
+        const uint32_t track = view_track_of_row(view, row);
+        assert_int_equal(view_row_of(view, track), row);
         type("j");
         assert_int_equal(drawn_row(bottom), 0); /* however far it is scrolled */
-        assert_true(drawn_row(view->lane) >= 0);
-        assert_int_equal(view_lane_of_row(view, view_row_drawn(view, drawn_row(view->lane))),
-                         view->lane);
+        assert_true(drawn_row(view->track) >= 0);
+        assert_int_equal(view_track_of_row(view, view_row_drawn(view, drawn_row(view->track))),
+                         view->track);
     }
-    while (view->lane != bottom)
+    while (view->track != bottom)
         type("k");
     type("*");
     assert_int_equal(view_row_of(view, bottom), last);
@@ -403,32 +403,32 @@ TEST(busy_threads_stand_with_the_queues_and_others_below)
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(view_model_open(file, &m), HAL_OK);
     size_t leading = 0, below = 0;
-    while (leading < m->lanes_count && m->lanes[leading].kind == VIEW_LANE_HOST)
+    while (leading < m->tracks_count && m->tracks[leading].kind == VIEW_TRACK_HOST)
         leading++;
-    while (m->lanes[m->lanes_count - 1 - below].kind == VIEW_LANE_HOST)
+    while (m->tracks[m->tracks_count - 1 - below].kind == VIEW_TRACK_HOST)
         below++;
     assert_int_equal(leading, LEADING);
     assert_int_equal(leading + below, m->hosts_count);
     for (size_t i = 0; i < leading; i++) {
         for (size_t k = 0; k < below; k++)
-            assert_true(m->hosts[m->lanes[i].object].call_count >=
-                        m->hosts[m->lanes[m->lanes_count - 1 - k].object].call_count);
+            assert_true(m->hosts[m->tracks[i].object].call_count >=
+                        m->hosts[m->tracks[m->tracks_count - 1 - k].object].call_count);
     }
     for (uint32_t h = 0; h < m->hosts_count; h++) {
-        const struct view_lane *lane = &m->lanes[m->hosts[h].lane];
-        assert_int_equal(lane->kind, VIEW_LANE_HOST);
-        assert_int_equal(lane->object, h);
+        const struct view_track *track = &m->tracks[m->hosts[h].track];
+        assert_int_equal(track->kind, VIEW_TRACK_HOST);
+        assert_int_equal(track->object, h);
         if (m->hosts[h].system_id == 101)
-            view_lane_name(m, lane, first, sizeof first);
+            view_track_name(m, track, first, sizeof first);
         if (m->hosts[h].system_id == 103)
-            view_lane_name(m, lane, third, sizeof third);
+            view_track_name(m, track, third, sizeof third);
     }
     assert_string_equal(first, "t1 101");
     assert_string_equal(third, "t1 103");
-    assert_int_equal(m->lanes[m->queue_lanes[0]].kind, VIEW_LANE_QUEUE);
-    assert_int_equal(m->lanes[m->device_lane].kind, VIEW_LANE_DEVICE);
-    assert_int_equal(m->lanes[m->gap_lane].kind, VIEW_LANE_GAPS);
-    assert_int_equal(m->lanes[m->device_lane + 1].parent, m->device_lane);
+    assert_int_equal(m->tracks[m->queue_tracks[0]].kind, VIEW_TRACK_QUEUE);
+    assert_int_equal(m->tracks[m->device_track].kind, VIEW_TRACK_DEVICE);
+    assert_int_equal(m->tracks[m->gap_track].kind, VIEW_TRACK_GAPS);
+    assert_int_equal(m->tracks[m->device_track + 1].parent, m->device_track);
     view_model_close(m);
     unlink(file);
 }

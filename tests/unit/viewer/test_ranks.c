@@ -173,7 +173,7 @@ static void expect_in_row(const char *frame, const char *name, const char *expec
         fail_msg("row '%s' lacks '%s': %s\nin:\n%s", name, expected, text, frame);
 }
 
-TEST(lanes_are_grouped_by_rank)
+TEST(tracks_are_grouped_by_rank)
 {
     struct view_model *model = open_two();
     char *frame = frame_of(model, "0", 32, 160);
@@ -223,15 +223,15 @@ TEST(details_tell_the_meeting)
     view_model_close(model);
 }
 
-/* Searching finds the ranks' lanes, not the one that has all devices. */
+/* Searching finds the ranks' tracks, not the one that has all devices. */
 TEST(searches_and_paths_name_ranks)
 {
     struct view_model *model = open_two();
     struct view *view;
     assert_int_equal(view_create(model, &view), HAL_OK);
     assert_int_equal(view_type(view, "/receive<Enter>"), HAL_OK);
-    assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_DEVICE);
-    assert_int_equal(model->lanes[view->lane].object, 1);
+    assert_int_equal(model->tracks[view->track].kind, VIEW_TRACK_DEVICE);
+    assert_int_equal(model->tracks[view->track].object, 1);
     view_destroy(view);
     assert_int_equal(model->summary.device_busy_ns, 300); /* of both together */
     view_model_close(model);
@@ -252,8 +252,8 @@ static void dispatch_alone(struct trace_builder *b, uint64_t submission, uint32_
     builder_submission_done(b, submission, queue, begin_ns - 5, begin_ns, begin_ns + 10);
 }
 
-/* From device to device, and back; each time it is that device's lane. */
-TEST(the_same_kernel_is_shown_on_the_lane_of_its_device)
+/* From device to device, and back; each time it is that device's track. */
+TEST(the_same_kernel_is_shown_on_the_track_of_its_device)
 {
     const struct trace_capture captures[] = {capture("cpu?threads=1", 40, 0, 0, 0),
                                              capture("cpu?threads=9", 40, 2, 10, 7)};
@@ -278,8 +278,8 @@ TEST(the_same_kernel_is_shown_on_the_lane_of_its_device)
         assert_int_equal(view_type(view, steps[i].keys), HAL_OK);
         assert_int_equal(model->submissions[view_selected_submission(view)].number,
                          steps[i].number);
-        assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_DEVICE);
-        assert_int_equal(model->lanes[view->lane].object, steps[i].device);
+        assert_int_equal(model->tracks[view->track].kind, VIEW_TRACK_DEVICE);
+        assert_int_equal(model->tracks[view->track].object, steps[i].device);
         assert_string_equal(view->message, "mul");
     }
     assert_int_equal(view_type(view, ","), HAL_OK);

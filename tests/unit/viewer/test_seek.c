@@ -73,37 +73,38 @@ static size_t finish(void)
     return steps;
 }
 
-static bool repeats(const struct view_lane *lane)
+static bool repeats(const struct view_track *track)
 {
-    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
-           lane->kind == VIEW_LANE_SEMAPHORES;
+    return track->kind == VIEW_TRACK_COMMANDS || track->kind == VIEW_TRACK_BARRIERS ||
+           track->kind == VIEW_TRACK_SEMAPHORES;
 }
 
-static bool has_label(const struct view_lane *lane, const struct view_span *event, const char *text)
+static bool has_label(const struct view_track *track, const struct view_span *event,
+                      const char *text)
 {
     char label[256];
-    view_span_label(model, lane, event, label, sizeof label);
+    view_span_label(model, track, event, label, sizeof label);
     return strstr(label, text) != NULL;
 }
 
-/* All events in their order, by moment and lane: the first one behind the selection that has the
+/* All events in their order, by moment and track: the first one behind the selection that has the
  * text, else the first one at all. */
-static bool expect(const char *text, uint32_t *out_lane, uint32_t *out_event)
+static bool expect(const char *text, uint32_t *out_track, uint32_t *out_event)
 {
     for (int wrapped = 0; wrapped < 2; wrapped++) {
         int64_t best_ns = INT64_MAX;
-        for (uint32_t l = 0; l < model->lanes_count; l++) {
-            const struct view_lane *lane = &model->lanes[l];
-            for (uint32_t i = 0; i < lane->events.count && !repeats(lane); i++) {
-                const struct view_span event = view_spans_at(&lane->events, i);
+        for (uint32_t l = 0; l < model->tracks_count; l++) {
+            const struct view_track *track = &model->tracks[l];
+            for (uint32_t i = 0; i < track->events.count && !repeats(track); i++) {
+                const struct view_span event = view_spans_at(&track->events, i);
                 const int64_t ns = event.begin_ns;
-                bool behind = ns > view->cursor_ns || (ns == view->cursor_ns && l > view->lane);
-                if (l == view->lane && view->event != VIEW_NO_REF)
+                bool behind = ns > view->cursor_ns || (ns == view->cursor_ns && l > view->track);
+                if (l == view->track && view->event != VIEW_NO_REF)
                     behind = i > view->event;
-                if ((!behind && !wrapped) || ns >= best_ns || !has_label(lane, &event, text))
+                if ((!behind && !wrapped) || ns >= best_ns || !has_label(track, &event, text))
                     continue;
                 best_ns = ns;
-                *out_lane = l;
+                *out_track = l;
                 *out_event = i;
             }
         }
@@ -120,22 +121,22 @@ TEST(steps_find_what_looking_at_all_finds)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (int live = 0; live < 2; live++) {
             char keys[64];
-            uint32_t lane = 0, event = 0;
+            uint32_t track = 0, event = 0;
             view->is_live = live != 0;
             snprintf(keys, sizeof keys, "g%zu%%<Enter>", i * 13);
             type(keys);
-            assert_true(expect(texts[i], &lane, &event));
+            assert_true(expect(texts[i], &track, &event));
             snprintf(keys, sizeof keys, "/%s<Enter>", texts[i]);
             type(keys);
             finish();
-            if (view->lane != lane || view->event != event)
-                fail_msg("'%s' (live %d): lane %u, event %u instead of %u, %u: %s", texts[i], live,
-                         view->lane, view->event, lane, event, view->message);
+            if (view->track != track || view->event != event)
+                fail_msg("'%s' (live %d): track %u, event %u instead of %u, %u: %s", texts[i], live,
+                         view->track, view->event, track, event, view->message);
             for (int again = 0; again < 3; again++) {
-                assert_true(expect(texts[i], &lane, &event));
+                assert_true(expect(texts[i], &track, &event));
                 type("n");
                 finish();
-                assert_int_equal(view->lane, lane);
+                assert_int_equal(view->track, track);
                 assert_int_equal(view->event, event);
             }
         }
@@ -145,17 +146,17 @@ TEST(steps_find_what_looking_at_all_finds)
 TEST(what_is_not_there_takes_many_steps)
 {
     uint64_t events = 0;
-    for (uint32_t i = 0; i < model->lanes_count; i++)
-        events += repeats(&model->lanes[i]) ? 0 : model->lanes[i].events.count;
+    for (uint32_t i = 0; i < model->tracks_count; i++)
+        events += repeats(&model->tracks[i]) ? 0 : model->tracks[i].events.count;
     view->is_live = true;
     type("g50%<Enter>");
-    const uint32_t lane = view->lane, event = view->event;
+    const uint32_t track = view->track, event = view->event;
     const int64_t cursor_ns = view->cursor_ns;
     type("/no such label<Enter>");
     assert_true(view_has_steps(view));
     assert_true(finish() + 1 >= events / MOST_AT_ONCE);
     assert_string_equal(view->message, "nothing matches 'no such label'");
-    assert_int_equal(view->lane, lane);
+    assert_int_equal(view->track, track);
     assert_int_equal(view->event, event);
     assert_int_equal(view->cursor_ns, cursor_ns);
     view->is_live = false;
@@ -196,9 +197,9 @@ TEST(keys_are_answered_meanwhile)
 TEST(commands_are_found)
 {
     type("0/rms_norm<Enter>");
-    assert_true(view->lane != VIEW_NO_LANE && view->event != VIEW_NO_REF);
-    struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
-    const uint32_t submission = view_span_submission(model, &model->lanes[view->lane], &span);
+    assert_true(view->track != VIEW_NO_TRACK && view->event != VIEW_NO_REF);
+    struct view_span span = view_spans_at(&model->tracks[view->track].events, view->event);
+    const uint32_t submission = view_span_submission(model, &model->tracks[view->track], &span);
     assert_int_not_equal(submission, VIEW_NO_REF);
     char label[128];
     const struct view_op *op = view_model_dispatch(model, &model->submissions[submission], 0);
@@ -227,18 +228,18 @@ TEST(another_view_goes_on_searching)
 TEST(neighbours_of_other_kinds)
 {
     type("0g0%<Enter>))");
-    assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_HOST);
-    struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
+    assert_int_equal(model->tracks[view->track].kind, VIEW_TRACK_HOST);
+    struct view_span span = view_spans_at(&model->tracks[view->track].events, view->event);
     assert_int_equal(span.class, VIEW_WAIT);
     const int64_t second_ns = span.begin_ns;
     type("(");
-    span = view_spans_at(&model->lanes[view->lane].events, view->event);
+    span = view_spans_at(&model->tracks[view->track].events, view->event);
     assert_int_equal(span.class, VIEW_WAIT);
     assert_true(span.begin_ns < second_ns);
     type("(");
     assert_string_equal(view->message, "no earlier host synchronisation");
     type("}");
-    assert_int_equal(view->lane, model->gap_lane);
+    assert_int_equal(view->track, model->gap_track);
     for (size_t i = 0; i <= model->gaps_count && !*view->message; i++)
         type("}");
     assert_string_equal(view->message, "no later gap of the device");

@@ -64,9 +64,9 @@ static void type(const char *keys)
     view_draw(view, &screen);
 }
 
-static enum view_lane_kind current_kind(void)
+static enum view_track_kind current_kind(void)
 {
-    return model->lanes[view->lane].kind;
+    return model->tracks[view->track].kind;
 }
 
 TEST(a_long_start_up_is_left_out_at_first)
@@ -149,34 +149,34 @@ TEST(the_window_stays_inside_the_trace)
 TEST(selection_survives_zoom_and_resize)
 {
     type("}}}");
-    const uint32_t lane = view->lane, event = view->event;
+    const uint32_t track = view->track, event = view->event;
     const int64_t cursor_ns = view->cursor_ns;
-    assert_int_equal(current_kind(), VIEW_LANE_GAPS);
+    assert_int_equal(current_kind(), VIEW_TRACK_GAPS);
     assert_int_equal(event, 2);
     type("wwwss");
     assert_int_equal(view_screen_resize(&screen, 10, 40), HAL_OK);
     view_draw(view, &screen);
     assert_int_equal(view_screen_resize(&screen, 50, 250), HAL_OK);
     view_draw(view, &screen);
-    assert_int_equal(view->lane, lane);
+    assert_int_equal(view->track, track);
     assert_int_equal(view->event, event);
     assert_int_equal(view->cursor_ns, cursor_ns);
 }
 
 TEST(brackets_visit_every_event)
 {
-    while (current_kind() != VIEW_LANE_QUEUE)
+    while (current_kind() != VIEW_TRACK_QUEUE)
         type("j");
-    const struct view_lane *lane = &model->lanes[view->lane];
+    const struct view_track *track = &model->tracks[view->track];
     type("<Home>");
-    for (uint32_t i = 0; i < lane->events.count; i++) {
+    for (uint32_t i = 0; i < track->events.count; i++) {
         type("]");
         assert_int_equal(view->event, i);
     }
     type("]");
-    assert_int_equal(view->event, lane->events.count - 1);
+    assert_int_equal(view->event, track->events.count - 1);
     assert_non_null(strstr(view->message, "no later event"));
-    for (uint32_t i = (uint32_t)lane->events.count - 1; i > 0; i--) {
+    for (uint32_t i = (uint32_t)track->events.count - 1; i > 0; i--) {
         type("[");
         assert_int_equal(view->event, i - 1);
     }
@@ -186,7 +186,7 @@ TEST(parentheses_visit_every_wait)
 {
     uint64_t seen = 0;
     for (type(")"); !*view->message; type(")")) {
-        assert_int_equal(current_kind(), VIEW_LANE_HOST);
+        assert_int_equal(current_kind(), VIEW_TRACK_HOST);
         assert_int_equal(view_selected(view, &(struct view_span){0})->class, VIEW_WAIT);
         seen++;
     }
@@ -196,10 +196,10 @@ TEST(parentheses_visit_every_wait)
     assert_int_equal(seen, model->summary.syncs.count);
 }
 
-TEST(search_finds_labels_on_any_lane)
+TEST(search_finds_labels_on_any_track)
 {
     type("/TOKEN 2<Enter>");
-    assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
+    assert_int_equal(current_kind(), VIEW_TRACK_SCOPE);
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
                      model->scopes[2].begin_ns);
     type("/^token [13]$<Enter>");
@@ -251,20 +251,20 @@ TEST(matches_come_in_order_of_time)
 
 TEST(a_moment_is_fitted_with_its_neighbours)
 {
-    while (current_kind() != VIEW_LANE_SEMAPHORE)
+    while (current_kind() != VIEW_TRACK_SEMAPHORE)
         type("j");
     type("<Home>]]]]]]f");
-    const struct view_lane *lane = &model->lanes[view->lane];
+    const struct view_track *track = &model->tracks[view->track];
     const int64_t end_ns = view->window.begin_ns + view->window.span_ns;
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
                      view_selected(view, &(struct view_span){0})->end_ns);
-    const size_t from = view->event > 4 ? view->event - 4 : 0, last = lane->events.count - 1;
+    const size_t from = view->event > 4 ? view->event - 4 : 0, last = track->events.count - 1;
     const size_t to = view->event + 4 < last ? view->event + 4 : last;
-    assert_true(view->window.begin_ns <= view_spans_at(&lane->events, from).begin_ns);
-    assert_true(end_ns > view_spans_at(&lane->events, to).begin_ns);
+    assert_true(view->window.begin_ns <= view_spans_at(&track->events, from).begin_ns);
+    assert_true(end_ns > view_spans_at(&track->events, to).begin_ns);
     assert_true(to > from + 1);
     assert_true(from == 0 ||
-                view->window.begin_ns > view_spans_at(&lane->events, from - 1).begin_ns);
+                view->window.begin_ns > view_spans_at(&track->events, from - 1).begin_ns);
 }
 
 TEST(enter_in_a_list_goes_to_the_event)
@@ -278,11 +278,11 @@ TEST(enter_in_a_list_goes_to_the_event)
     assert_true(view->window.begin_ns + view->window.span_ns >= event->end_ns);
     assert_true(view->window.span_ns < 2 * (event->end_ns - event->begin_ns) + view->layout.axis);
     type("2");
-    while (!model->lanes[view->lane].has_children)
+    while (!model->tracks[view->track].has_children)
         type("j");
-    const bool open = view->open[view->lane];
-    type("<Enter>"); /* no list: the lane opens */
-    assert_int_equal(view->open[view->lane], !open);
+    const bool open = view->open[view->track];
+    type("<Enter>"); /* no list: the track opens */
+    assert_int_equal(view->open[view->track], !open);
 }
 
 TEST(commas_and_points_visit_the_same_kernel)
@@ -294,7 +294,7 @@ TEST(commas_and_points_visit_the_same_kernel)
     type("<Home>");
     view->event = VIEW_NO_REF;
     for (type("."); strncmp(view->message, "no ", 3) != 0; type(".")) {
-        assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
+        assert_int_equal(current_kind(), VIEW_TRACK_DEVICE);
         assert_true(
             model->submissions[view_selected(view, &(struct view_span){0})->ref].dispatch_count >
             0);
@@ -306,20 +306,21 @@ TEST(commas_and_points_visit_the_same_kernel)
     assert_int_equal(seen, expected);
 }
 
-/* ---- Filter, marks, ranges, iterations, hidden lanes ---- */
+/* ---- Filter, marks, ranges, iterations, hidden tracks ---- */
 
-static bool repeats_others(const struct view_lane *lane)
+static bool repeats_others(const struct view_track *track)
 {
-    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
-           lane->kind == VIEW_LANE_SEMAPHORES || lane->kind == VIEW_LANE_MEMORY;
+    return track->kind == VIEW_TRACK_COMMANDS || track->kind == VIEW_TRACK_BARRIERS ||
+           track->kind == VIEW_TRACK_SEMAPHORES || track->kind == VIEW_TRACK_MEMORY;
 }
 
-static uint64_t longer_than(const struct view_lane *lane, int64_t ns)
+static uint64_t longer_than(const struct view_track *track, int64_t ns)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < lane->events.count; i++)
+    for (size_t i = 0; i < track->events.count; i++)
         count +=
-            view_spans_at(&lane->events, i).end_ns - view_spans_at(&lane->events, i).begin_ns > ns;
+            view_spans_at(&track->events, i).end_ns - view_spans_at(&track->events, i).begin_ns >
+            ns;
     return count;
 }
 
@@ -328,11 +329,11 @@ static uint32_t character_at(int row, int column)
     return view_screen_cell(&screen, row, column)->character;
 }
 
-/* Cells of the lane's row that show anything but the cursor's line. */
-static int cells_of(uint32_t lane)
+/* Cells of the track's row that show anything but the cursor's line. */
+static int cells_of(uint32_t track)
 {
     int count = 0;
-    const int row = view->layout.lanes.top + (int)(view_row_of(view, lane) - view->first_row);
+    const int row = view->layout.tracks.top + (int)(view_row_of(view, track) - view->first_row);
     for (int column = view->layout.gutter; column < screen.columns; column++) {
         const uint32_t character = character_at(row, column);
         count += character != ' ' && character != 0x250A;
@@ -355,21 +356,21 @@ static bool row_contains(int row, const char *text)
 TEST(a_filter_hides_what_fails_a_term)
 {
     uint64_t expected = 0;
-    for (size_t i = 0; i < model->lanes_count; i++)
-        expected += repeats_others(&model->lanes[i]) ? 0 : longer_than(&model->lanes[i], 50000);
+    for (size_t i = 0; i < model->tracks_count; i++)
+        expected += repeats_others(&model->tracks[i]) ? 0 : longer_than(&model->tracks[i], 50000);
     type("0&dur>50us<Enter>");
     assert_non_null(view->filter);
     assert_int_equal(view->filter->passed, expected);
     assert_true(expected > 0 && expected < view->filter->of);
     assert_true(row_contains(0, "only dur>50us"));
-    for (uint32_t i = 0; i < model->lanes_count; i++) {
-        const struct view_lane *lane = &model->lanes[i];
-        if (view_lane_shown(view, i) && lane->kind == VIEW_LANE_HOST)
-            assert_int_equal(cells_of(i) > 0, longer_than(lane, 50000) > 0);
+    for (uint32_t i = 0; i < model->tracks_count; i++) {
+        const struct view_track *track = &model->tracks[i];
+        if (view_track_shown(view, i) && track->kind == VIEW_TRACK_HOST)
+            assert_int_equal(cells_of(i) > 0, longer_than(track, 50000) > 0);
     }
-    while (current_kind() != VIEW_LANE_HOST)
+    while (current_kind() != VIEW_TRACK_HOST)
         type("j");
-    const struct view_lane *lane = &model->lanes[view->lane];
+    const struct view_track *track = &model->tracks[view->track];
     uint64_t visited = 0;
     type("<Home>");
     assert_null(
@@ -380,8 +381,8 @@ TEST(a_filter_hides_what_fails_a_term)
                     50000);
         visited++;
     }
-    assert_int_equal(visited, longer_than(lane, 50000));
-    assert_true(visited < lane->events.count);
+    assert_int_equal(visited, longer_than(track, 50000));
+    assert_true(visited < track->events.count);
     type("\\");
     assert_null(view->filter);
     assert_false(row_contains(0, "only"));
@@ -390,9 +391,9 @@ TEST(a_filter_hides_what_fails_a_term)
 TEST(filters_know_names_and_queues)
 {
     type("0&queue=1<Enter>");
-    for (uint32_t i = 0; i < model->lanes_count; i++) {
-        if (model->lanes[i].kind == VIEW_LANE_QUEUE)
-            assert_int_equal(view->filter->series[i].spans.count > 0, model->lanes[i].object == 1);
+    for (uint32_t i = 0; i < model->tracks_count; i++) {
+        if (model->tracks[i].kind == VIEW_TRACK_QUEUE)
+            assert_int_equal(view->filter->series[i].spans.count > 0, model->tracks[i].object == 1);
     }
     type("&<BS><BS><BS><BS><BS><BS><BS>name~^token dur>1ns<Enter>");
     assert_int_equal(view->filter->passed, 4);
@@ -476,20 +477,20 @@ TEST(iterations_follow_each_other)
     assert_int_equal(view->cursor_ns, model->scopes[2].begin_ns);
 }
 
-TEST(lanes_are_hidden_and_shown)
+TEST(tracks_are_hidden_and_shown)
 {
-    const uint32_t rows = view_row_count(view), lane = view->lane;
+    const uint32_t rows = view_row_count(view), track = view->track;
     type("x");
     assert_int_equal(view_row_count(view), rows - 1);
-    assert_int_not_equal(view->lane, lane);
-    assert_false(view_lane_shown(view, lane));
+    assert_int_not_equal(view->track, track);
+    assert_false(view_track_shown(view, track));
     for (uint32_t i = 0; i < 2 * rows; i++)
         type("x");
     assert_true(view_row_count(view) >= 1);
-    assert_string_equal(view->message, "the last lane stays");
-    type("/token 2<Enter>"); /* finds it on a hidden lane, which comes back */
-    assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
-    assert_true(view_lane_shown(view, view->lane));
+    assert_string_equal(view->message, "the last track stays");
+    type("/token 2<Enter>"); /* finds it on a hidden track, which comes back */
+    assert_int_equal(current_kind(), VIEW_TRACK_SCOPE);
+    assert_true(view_track_shown(view, view->track));
     type("X<Enter>");
     assert_int_equal(view_row_count(view), rows);
     assert_null(view->menu); /* nothing is left to show */
@@ -508,7 +509,7 @@ TEST(going_takes_times_shares_and_locators)
     type("g@0.001200000s<Enter>");
     assert_int_equal(view->cursor_ns, 1200000);
     type("g#s4<Enter>");
-    assert_int_equal(current_kind(), VIEW_LANE_QUEUE);
+    assert_int_equal(current_kind(), VIEW_TRACK_QUEUE);
     assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,
                      4);
     assert_int_equal(view->panel, VIEW_PANEL_DETAILS);
@@ -550,20 +551,20 @@ TEST(what_is_copied_is_said_to_be_sent)
     view->is_live = false;
 }
 
-TEST(lanes_open_and_close)
+TEST(tracks_open_and_close)
 {
     const uint32_t rows = view_row_count(view);
-    while (current_kind() != VIEW_LANE_DEVICE)
+    while (current_kind() != VIEW_TRACK_DEVICE)
         type("j");
     type("<Enter>");
     assert_int_equal(view_row_count(view), rows + 2);
     type("j");
-    assert_int_equal(current_kind(), VIEW_LANE_COMMANDS);
+    assert_int_equal(current_kind(), VIEW_TRACK_COMMANDS);
     type("j");
-    assert_int_equal(current_kind(), VIEW_LANE_BARRIERS);
+    assert_int_equal(current_kind(), VIEW_TRACK_BARRIERS);
     type("<Space>"); /* a child closes its parent */
     assert_int_equal(view_row_count(view), rows);
-    assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
+    assert_int_equal(current_kind(), VIEW_TRACK_DEVICE);
 }
 
 TEST(lists_and_timeline_agree)
@@ -585,7 +586,7 @@ TEST(lists_and_timeline_agree)
         before_ns = s->end_ns - s->begin_ns;
     }
     type("4J");
-    assert_int_equal(current_kind(), VIEW_LANE_GAPS);
+    assert_int_equal(current_kind(), VIEW_TRACK_GAPS);
     type("S<Home>KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK");
     const int64_t longest_ns = view_selected(view, &(struct view_span){0})->end_ns -
                                view_selected(view, &(struct view_span){0})->begin_ns;
@@ -595,16 +596,16 @@ TEST(lists_and_timeline_agree)
 
 TEST(the_pointer_selects_and_zooms)
 {
-    while (current_kind() != VIEW_LANE_QUEUE)
+    while (current_kind() != VIEW_TRACK_QUEUE)
         type("j");
     type("]]]f");
     const uint32_t event = view->event;
-    const struct view_area lanes = view->layout.lanes;
-    const int row = lanes.top + (int)view_row_of(view, view->lane);
+    const struct view_area tracks = view->layout.tracks;
+    const int row = tracks.top + (int)view_row_of(view, view->track);
     const int column = view->layout.gutter + view->layout.axis / 2;
     type("kkkk");
     view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, row, column});
-    assert_int_equal(current_kind(), VIEW_LANE_QUEUE);
+    assert_int_equal(current_kind(), VIEW_TRACK_QUEUE);
     assert_int_equal(view->event, event);
     const int64_t span_ns = view->window.span_ns;
     view_point(view, (struct view_pointer){VIEW_POINTER_IN, row, column});

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows above and below the lanes (viewer/ui/bars.c, overview.c), and screens with little room.
+/* The rows above and below the tracks (viewer/ui/status_bars.c, overview.c), and screens with
+ * little room.
  */
 #include "tests/support/test.h"
 #include "tests/unit/viewer/view_fixture.h"
@@ -62,7 +63,7 @@ TEST(numbers_keep_their_units)
 /* ---- Narrow screens ----------------------------------------------------------------------- */
 
 /* Two threads of one name differ by their numbers, 4711 and 4712 in this trace. */
-TEST(names_of_lanes_keep_their_number)
+TEST(names_of_tracks_keep_their_number)
 {
     for (size_t i = 0; i < model->hosts_count; i++)
         model->hosts[i].shares_name = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/ui/menu.c and what opens one: hidden lanes, their order, what other programs are asked to
- * do; and the other trace below the lanes. */
+/* viewer/ui/menu.c and what opens one: hidden tracks, their order, what other programs are asked to
+ * do; and the other trace below the tracks. */
 #include "tests/support/test.h"
 #include "tests/unit/viewer/view_fixture.h"
 #include "tests/viewer/decode_trace.h"
@@ -15,13 +15,13 @@ static const char *name_of_row(uint32_t row)
     static char names[4][64];
     static unsigned next;
     char *name = names[next++ % 4];
-    view_lane_name(model, &model->lanes[view_lane_of_row(view, row)], name, 64);
+    view_track_name(model, &model->tracks[view_track_of_row(view, row)], name, 64);
     return name;
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
-TEST(hidden_lanes_are_listed_and_shown_one_by_one)
+TEST(hidden_tracks_are_listed_and_shown_one_by_one)
 {
     const uint32_t rows = view_row_count(view);
     char first[64], second[64];
@@ -47,10 +47,10 @@ TEST(hidden_lanes_are_listed_and_shown_one_by_one)
     assert_int_equal(view_row_count(view), rows);
     type("X");
     assert_null(view->menu);
-    assert_string_equal(view->message, "no lane is hidden");
+    assert_string_equal(view->message, "no track is hidden");
 }
 
-TEST(lanes_are_ordered_by_name_and_as_they_were)
+TEST(tracks_are_ordered_by_name_and_as_they_were)
 {
     const uint32_t rows = view_row_count(view);
     char before[64];
@@ -59,8 +59,8 @@ TEST(lanes_are_ordered_by_name_and_as_they_were)
     assert_int_equal(view_row_count(view), rows);
     const char *last = "";
     for (uint32_t i = 0; i < rows; i++) {
-        const struct view_lane *lane = &model->lanes[view_lane_of_row(view, i)];
-        if (lane->parent != VIEW_NO_LANE)
+        const struct view_track *track = &model->tracks[view_track_of_row(view, i)];
+        if (track->parent != VIEW_NO_TRACK)
             continue;
         assert_true(strcmp(last, name_of_row(i)) <= 0);
         last = name_of_row(i);
@@ -68,38 +68,38 @@ TEST(lanes_are_ordered_by_name_and_as_they_were)
     type("o1");
     assert_string_equal(name_of_row(0), before);
     for (uint32_t i = 0; i + 1 < rows; i++)
-        assert_true(view_lane_of_row(view, i) < view_lane_of_row(view, i + 1));
+        assert_true(view_track_of_row(view, i) < view_track_of_row(view, i + 1));
 }
 
 /* Children stay behind their parent, whatever comes first. */
-TEST(lanes_with_most_work_come_first)
+TEST(tracks_with_most_work_come_first)
 {
     type("o2");
     int64_t last_ns = INT64_MAX;
-    uint32_t top = VIEW_NO_LANE;
+    uint32_t top = VIEW_NO_TRACK;
     for (uint32_t i = 0; i < view_row_count(view); i++) {
-        const uint32_t index = view_lane_of_row(view, i);
-        const struct view_lane *lane = &model->lanes[index];
-        if (lane->parent != VIEW_NO_LANE) {
-            assert_int_equal(lane->parent, top);
+        const uint32_t index = view_track_of_row(view, i);
+        const struct view_track *track = &model->tracks[index];
+        if (track->parent != VIEW_NO_TRACK) {
+            assert_int_equal(track->parent, top);
             continue;
         }
         int64_t busy_ns = 0;
-        for (size_t k = 0; k < lane->series.spans.count; k++)
-            busy_ns += view_spans_at(&lane->series.spans, k).end_ns -
-                       view_spans_at(&lane->series.spans, k).begin_ns;
+        for (size_t k = 0; k < track->series.spans.count; k++)
+            busy_ns += view_spans_at(&track->series.spans, k).end_ns -
+                       view_spans_at(&track->series.spans, k).begin_ns;
         assert_true(busy_ns <= last_ns);
         last_ns = busy_ns;
         top = index;
     }
 }
 
-TEST(a_lane_is_moved_up_and_down)
+TEST(a_track_is_moved_up_and_down)
 {
     char first[64], second[64];
     type("o3"); /* neighbours without children */
     snprintf(first, sizeof first, "%s", name_of_row(0));
-    view->lane = view_lane_of_row(view, 0);
+    view->track = view_track_of_row(view, 0);
     type("o5");
     assert_non_null(view->menu); /* once more, if one likes */
     snprintf(second, sizeof second, "%s", name_of_row(0));
@@ -118,7 +118,7 @@ TEST(a_click_chooses)
     view_point(view, all);
     assert_null(view->menu);
     type("X");
-    assert_string_equal(view->message, "no lane is hidden");
+    assert_string_equal(view->message, "no track is hidden");
     type("o");
     view_point(view, (struct view_pointer){.kind = VIEW_POINTER_CLICK, .row = 0, .column = 0});
     assert_null(view->menu); /* beside it */
@@ -252,23 +252,23 @@ TEST(marks_stay_beside_the_trace)
 
 /* ---- Two traces --------------------------------------------------------------------------- */
 
-TEST(another_trace_is_shown_below_each_lane)
+TEST(another_trace_is_shown_below_each_track)
 {
     char keys[128];
     const uint32_t rows = view_row_count(view);
     snprintf(keys, sizeof keys, "0D%s<Enter>", other_path);
     type(keys);
-    assert_int_equal(view->lane_height, 2);
-    assert_int_equal(view_row_count(view), rows); /* lanes are what they were */
+    assert_int_equal(view->track_height, 2);
+    assert_int_equal(view_row_count(view), rows); /* tracks are what they were */
     const int device = row_with("~device"), delta = row_with("delta");
     assert_true(device > 0 && delta > device);
     assert_non_null(strstr(row_text(device + 1), "other"));
     /* It has fewer submissions: what runs in it is over sooner. */
     assert_non_null(strchr(row_text(delta), '+'));
     type("Djunk<Enter>");
-    assert_int_equal(view->lane_height, 2); /* what cannot be read changes nothing */
+    assert_int_equal(view->track_height, 2); /* what cannot be read changes nothing */
     type("D<Enter>");
-    assert_int_equal(view->lane_height, 1);
+    assert_int_equal(view->track_height, 1);
     assert_int_equal(row_with("delta"), -1);
 }
 
@@ -286,7 +286,7 @@ TEST(a_trace_beside_itself_has_no_delta)
     snprintf(first, sizeof first, "%s", row_text(row) + view->layout.gutter);
     assert_string_equal(first, row_text(row + 1) + view->layout.gutter);
     type("w10jlG<Esc>kkk]]"); /* all of it moves on in both */
-    assert_true(view_drawn_row(view, view->lane, view->layout.lanes.rows) % 2 == 0);
+    assert_true(view_drawn_row(view, view->track, view->layout.tracks.rows) % 2 == 0);
 }
 
 /* ---- Orders ------------------------------------------------------------------------------- */

@@ -66,12 +66,12 @@ static void choose(struct view *view, size_t index)
     const struct view_model *m = view->model;
     const uint32_t buffer = view_order_row(order_of(view), index);
     panel_of(view)->buffer = buffer;
-    if (m->memory_lane == VIEW_NO_LANE)
+    if (m->memory_track == VIEW_NO_TRACK)
         return;
-    const struct view_lane *lane = &m->lanes[m->memory_lane];
+    const struct view_track *track = &m->tracks[m->memory_track];
     const int64_t ns = m->buffers[buffer].create_ns;
-    const size_t at = ns == VIEW_NO_TIME ? 0 : view_spans_before(&lane->events, ns);
-    view_select(view, m->memory_lane, (uint32_t)(at < lane->events.count ? at : 0));
+    const size_t at = ns == VIEW_NO_TIME ? 0 : view_spans_before(&track->events, ns);
+    view_select(view, m->memory_track, (uint32_t)(at < track->events.count ? at : 0));
 }
 
 static const struct view_column columns[] = {
@@ -157,12 +157,13 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
         return;
     const struct view_window w = {.begin_ns = model->first_ns,
                                   .span_ns = model->last_ns - model->first_ns};
-    const struct view_lane *lane = &model->lanes[model->memory_lane];
+    const struct view_track *track = &model->tracks[model->memory_track];
     const double peak = (double)model->levels[model->peak_level].bytes;
     for (int part = 0; part < PARTS; part++) {
         const int64_t begin_ns = view_column_begin(w, PARTS, part);
-        const size_t first = view_spans_before(&lane->events, begin_ns + 1);
-        const size_t last = view_spans_before(&lane->events, view_column_begin(w, PARTS, part + 1));
+        const size_t first = view_spans_before(&track->events, begin_ns + 1);
+        const size_t last =
+            view_spans_before(&track->events, view_column_begin(w, PARTS, part + 1));
         const uint32_t highest = view_model_highest(model, first ? first - 1 : 0, last);
         const struct view_level none = {0};
         const struct view_level *level = highest == VIEW_NO_REF ? &none : &model->levels[highest];

@@ -217,13 +217,13 @@ static void choose_buffer(struct view *view)
     const struct view_model *m = view->model;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    const struct view_lane *lane = event ? &m->lanes[view->lane] : NULL;
+    const struct view_track *track = event ? &m->tracks[view->track] : NULL;
     const uint32_t chosen = view_chosen_buffer(view);
-    if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != p->of) {
+    if (track && track->kind == VIEW_TRACK_TRANSFERS && event->ref != p->of) {
         p->of = event->ref;
         p->buffer = m->transfers[event->ref].buffer;
         p->row = m->transfers[event->ref].offset / ROW_BYTES;
-    } else if (lane && lane->kind == VIEW_LANE_HOST && event->class == VIEW_MAP) {
+    } else if (track && track->kind == VIEW_TRACK_HOST && event->class == VIEW_MAP) {
         p->buffer = m->calls[event->ref].object;
     } else if (chosen != VIEW_NO_REF && chosen != p->choice) {
         p->buffer = p->choice = chosen;

@@ -34,14 +34,14 @@ static void draw(struct view *view, struct view_area area)
         if (!*stacks && view_stacks_create(view->model, stacks) != HAL_OK)
             view_say(view, "%s", hal_message());
         facts.stacks = *stacks;
-        view_describe(view->model, &view->model->lanes[view->lane], event, &facts);
+        view_describe(view->model, &view->model->tracks[view->track], event, &facts);
         view_describe_path(view, &path);
         join(&lines, &facts, &path);
         view_lines_finish(&facts);
         view_lines_finish(&path);
     } else if (view->range == VIEW_RANGE_NONE) {
         view_lines_add(&lines, "", "nothing is selected here");
-        view_lines_add(&lines, "[ ]", "previous and next event of this lane");
+        view_lines_add(&lines, "[ ]", "previous and next event of this track");
         view_lines_add(&lines, "{ }", "previous and next gap of the device");
         view_lines_add(&lines, "( )", "previous and next host synchronisation");
     }

@@ -43,8 +43,8 @@ static void choose(struct view *view, size_t index)
     struct panel *p = panel_of(view);
     p->current = view_order_row(&p->order, index);
     const struct view_finding *finding = &p->found->list[p->current];
-    if (finding->lane != VIEW_NO_LANE)
-        view_select(view, finding->lane, finding->event);
+    if (finding->track != VIEW_NO_TRACK)
+        view_select(view, finding->track, finding->event);
     else if (finding->at_ns != VIEW_NO_TIME)
         view_reveal(view, finding->at_ns, VIEW_KEY_NONE);
 }

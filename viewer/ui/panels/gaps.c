@@ -18,7 +18,7 @@ static size_t current(struct view *view)
 {
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    const bool is_gap = event && view->lane == view->model->gap_lane;
+    const bool is_gap = event && view->track == view->model->gap_track;
     return view_order_find(order_of(view), is_gap ? event->ref : VIEW_NO_REF);
 }
 
@@ -35,7 +35,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 
 static void choose(struct view *view, size_t index)
 {
-    view_select(view, view->model->gap_lane, view_order_row(order_of(view), index));
+    view_select(view, view->model->gap_track, view_order_row(order_of(view), index));
 }
 
 static const struct view_column columns[] = {

@@ -157,15 +157,15 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 
 static void choose(struct view *view, size_t index)
 {
-    uint32_t lane;
+    uint32_t track;
     struct panel *p = panel_of(view);
     p->kernel = view_order_row(&p->order, index);
     const uint32_t example = p->made->times[p->kernel].example;
     if (example == VIEW_NO_REF)
         return;
-    const uint32_t event = view_model_queue_event(view->model, example, &lane);
+    const uint32_t event = view_model_queue_event(view->model, example, &track);
     if (event != VIEW_NO_REF)
-        view_select(view, lane, event);
+        view_select(view, track, event);
 }
 
 static const struct view_column columns[] = {{"kernel", 25}, {"dispatches", 36}, {"workgroups", 49},
@@ -185,22 +185,22 @@ static const struct view_list list = {
 
 /* ---- The same kernel again ---------------------------------------------------------------- */
 
-static bool has_kernel(struct view *view, const struct view_lane *lane,
+static bool has_kernel(struct view *view, const struct view_track *track,
                        const struct view_span *event)
 {
-    (void)lane;
+    (void)track;
     return view_work_has(&panel_of(view)->made->work, event->ref, panel_of(view)->kernel);
 }
 
-/* From where the submission ran, whichever lane it was selected on; else from the cursor. */
+/* From where the submission ran, whichever track it was selected on; else from the cursor. */
 static void start_at(const struct view *view, uint32_t submission, struct view_seek *seek)
 {
     const struct view_model *m = view->model;
     const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
     if (submission == VIEW_NO_REF || m->submissions[submission].begin_ns == VIEW_NO_TIME)
         return;
-    seek->lane = view_model_device_lane(m, m->submissions[submission].queue);
-    seek->event = view_lane_event_of(m, &m->lanes[seek->lane], &span);
+    seek->track = view_model_device_track(m, m->submissions[submission].queue);
+    seek->event = view_track_event_of(m, &m->tracks[seek->track], &span);
     seek->cursor_ns = m->submissions[submission].begin_ns;
     seek->has_start = seek->event != VIEW_NO_REF;
 }
@@ -213,7 +213,7 @@ void view_next_kernel(struct view *view, int key)
     struct view_seek seek = {.want = has_kernel,
                              .forward = key == '.',
                              .in_devices = true,
-                             .only = VIEW_NO_LANE,
+                             .only = VIEW_NO_TRACK,
                              .noun = p->name,
                              .says_noun = true};
     if (!work) {
@@ -225,7 +225,7 @@ void view_next_kernel(struct view *view, int key)
     if (selected != VIEW_NO_REF &&
         (p->kernel == VIEW_NO_REF || !view_work_has(work, selected, p->kernel)))
         p->kernel = view_work_main(work, selected);
-    if (p->kernel == VIEW_NO_REF || view->model->device_lane == VIEW_NO_LANE) {
+    if (p->kernel == VIEW_NO_REF || view->model->device_track == VIEW_NO_TRACK) {
         view_say(view, "no kernel is selected: select a submission, or one of panel 6");
         return;
     }

@@ -54,11 +54,11 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 
 static void choose(struct view *view, size_t index)
 {
-    uint32_t lane;
+    uint32_t track;
     const uint32_t event =
-        view_model_queue_event(view->model, view_order_row(order_of(view), index), &lane);
+        view_model_queue_event(view->model, view_order_row(order_of(view), index), &track);
     if (event != VIEW_NO_REF)
-        view_select(view, lane, event);
+        view_select(view, track, event);
 }
 
 static const struct view_column columns[] = {{"number", 10}, {"queue", 17},    {"submitted", 39},

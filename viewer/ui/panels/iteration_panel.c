@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The eighth panel: iterations, one by one, and going from one to the next. */
-#include "viewer/ui/panels/repeats.h"
+#include "viewer/ui/panels/iteration_panel.h"
 
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handlers of the signals that end a program by its own fault. They do only what a handler may. */
-#include "viewer/terminal/rescue.h"
+#include "viewer/terminal/crash_restore.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -34,12 +34,12 @@ static void crash(int number, siginfo_t *info, void *context)
         raise(number);
 }
 
-bool view_rescue_keep_modes(void)
+bool view_crash_restore_keep_modes(void)
 {
     return tcgetattr(STDIN_FILENO, &rescue.modes) == 0;
 }
 
-void view_rescue_prepare(const char *sequence)
+void view_crash_restore_prepare(const char *sequence)
 {
     struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     snprintf(rescue.text, sizeof rescue.text, "%s", sequence);
@@ -50,7 +50,7 @@ void view_rescue_prepare(const char *sequence)
         sigaction(crashes[i], &action, &rescue.before[i]);
 }
 
-void view_rescue_end(void)
+void view_crash_restore_end(void)
 {
     rescue.ready = false;
 }

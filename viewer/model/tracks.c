@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The model's tables become lanes: what a row of the timeline shows, ordered by time. */
+/* The model's tables become tracks: what a row of the timeline shows, ordered by time. */
 #include "viewer/model/build.h"
 
-enum { MAX_SCOPE_LANES = 8 };
+enum { MAX_SCOPE_TRACKS = 8 };
 
-/* ---- Making a lane ------------------------------------------------------------------------ */
+/* ---- Making a track ------------------------------------------------------------------------ */
 
-/* The events of one lane while they are gathered, as numbers that tables tell more about. */
+/* The events of one track while they are gathered, as numbers that tables tell more about. */
 struct bucket {
     uint32_t *codes;
     size_t codes_count, codes_capacity;
@@ -22,7 +22,7 @@ static enum hal_status put(struct bucket *bucket, uint32_t code)
 static enum hal_status make_buckets(size_t count, struct bucket **out_buckets)
 {
     *out_buckets = hal_alloc(count, sizeof **out_buckets);
-    return *out_buckets ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu lanes", count);
+    return *out_buckets ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu tracks", count);
 }
 
 static void free_buckets(struct bucket *buckets, size_t count)
@@ -32,7 +32,7 @@ static void free_buckets(struct bucket *buckets, size_t count)
     free(buckets);
 }
 
-/* Brings what the bucket holds into order; its codes become the lane's. */
+/* Brings what the bucket holds into order; its codes become the track's. */
 static enum hal_status take_bucket(struct view_model *m, struct bucket *bucket,
                                    view_span_tell *tell, uint32_t **out_codes,
                                    struct view_spans *out_spans)
@@ -46,45 +46,46 @@ static enum hal_status take_bucket(struct view_model *m, struct bucket *bucket,
     return HAL_OK;
 }
 
-/* Adds a lane of what is in the bucket, which it takes over, and with `painted`, which may be NULL:
- * other spans to paint. */
-static enum hal_status fill_lane(struct view_model *m, struct view_lane *lane,
-                                 struct bucket *events, view_span_tell *tell,
-                                 struct bucket *painted, view_span_tell *tell_painted,
-                                 enum view_class first, enum view_class last)
+/* Adds a track of what is in the bucket, which it takes over, and with `painted`, which may be
+ * NULL: other spans to paint. */
+static enum hal_status fill_track(struct view_model *m, struct view_track *track,
+                                  struct bucket *events, view_span_tell *tell,
+                                  struct bucket *painted, view_span_tell *tell_painted,
+                                  enum view_class first, enum view_class last)
 {
     struct view_spans spans;
-    HAL_TRY(take_bucket(m, events, tell, &lane->event_codes, &lane->events));
-    spans = lane->events;
+    HAL_TRY(take_bucket(m, events, tell, &track->event_codes, &track->events));
+    spans = track->events;
     if (painted)
-        HAL_TRY(take_bucket(m, painted, tell_painted, &lane->painted_codes, &spans));
-    HAL_TRY(view_series_of(&lane->series, &spans, first, last));
-    if (lane->series.owned) { /* cut: what was cut is not needed any more */
-        free(lane->painted_codes);
-        lane->painted_codes = NULL;
+        HAL_TRY(take_bucket(m, painted, tell_painted, &track->painted_codes, &spans));
+    HAL_TRY(view_series_of(&track->series, &spans, first, last));
+    if (track->series.owned) { /* cut: what was cut is not needed any more */
+        free(track->painted_codes);
+        track->painted_codes = NULL;
     }
     return HAL_OK;
 }
 
-static enum hal_status add_lane(struct view_model *m, struct view_lane lane, struct bucket *events,
-                                view_span_tell *tell, enum view_class first, enum view_class last)
+static enum hal_status add_track(struct view_model *m, struct view_track track,
+                                 struct bucket *events, view_span_tell *tell, enum view_class first,
+                                 enum view_class last)
 {
-    HAL_TRY(VIEW_ROOM(m, lanes, 1));
-    m->lanes[m->lanes_count++] = lane; /* freed with the model if this fails */
-    return fill_lane(m, &m->lanes[m->lanes_count - 1], events, tell, NULL, NULL, first, last);
+    HAL_TRY(VIEW_ROOM(m, tracks, 1));
+    m->tracks[m->tracks_count++] = track; /* freed with the model if this fails */
+    return fill_track(m, &m->tracks[m->tracks_count - 1], events, tell, NULL, NULL, first, last);
 }
 
-/* A lane of a table's rows from `first` on. */
-static enum hal_status add_rows_lane(struct view_model *m, struct view_lane lane, uint32_t first,
-                                     size_t count, view_span_tell *tell, enum view_class lowest,
-                                     enum view_class highest)
+/* A track of a table's rows from `first` on. */
+static enum hal_status add_rows_track(struct view_model *m, struct view_track track, uint32_t first,
+                                      size_t count, view_span_tell *tell, enum view_class lowest,
+                                      enum view_class highest)
 {
     struct bucket rows = {0};
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < count && status == HAL_OK; i++)
         status = put(&rows, first + (uint32_t)i);
     if (status == HAL_OK)
-        status = add_lane(m, lane, &rows, tell, lowest, highest);
+        status = add_track(m, track, &rows, tell, lowest, highest);
     free(rows.codes);
     return status;
 }
@@ -96,33 +97,34 @@ static enum hal_status fill_scopes(struct view_model *m, const uint32_t *hosts,
 {
     for (uint32_t i = 0; i < m->scopes_count; i++) {
         const struct view_scope *scope = &m->scopes[i];
-        const uint32_t depth = scope->depth < MAX_SCOPE_LANES ? scope->depth : MAX_SCOPE_LANES - 1;
-        HAL_TRY(put(&buckets[scope->host * MAX_SCOPE_LANES + depth], i));
+        const uint32_t depth =
+            scope->depth < MAX_SCOPE_TRACKS ? scope->depth : MAX_SCOPE_TRACKS - 1;
+        HAL_TRY(put(&buckets[scope->host * MAX_SCOPE_TRACKS + depth], i));
     }
     for (size_t h = 0; h < m->hosts_count; h++) {
-        uint32_t depth = 0, parent = VIEW_NO_LANE;
-        for (struct bucket *b = &buckets[hosts[h] * MAX_SCOPE_LANES];
-             depth < MAX_SCOPE_LANES && b[depth].codes_count; depth++) {
-            struct view_lane lane = {.kind = VIEW_LANE_SCOPE,
-                                     .object = hosts[h],
-                                     .depth = depth,
-                                     .parent = parent,
-                                     .starts_open = true};
-            lane.has_children = depth == 0 && b[1].codes_count;
+        uint32_t depth = 0, parent = VIEW_NO_TRACK;
+        for (struct bucket *b = &buckets[hosts[h] * MAX_SCOPE_TRACKS];
+             depth < MAX_SCOPE_TRACKS && b[depth].codes_count; depth++) {
+            struct view_track track = {.kind = VIEW_TRACK_SCOPE,
+                                       .object = hosts[h],
+                                       .depth = depth,
+                                       .parent = parent,
+                                       .starts_open = true};
+            track.has_children = depth == 0 && b[1].codes_count;
             if (depth == 0)
-                parent = (uint32_t)m->lanes_count;
-            HAL_TRY(add_lane(m, lane, &b[depth], view_event_scope, VIEW_SCOPE, VIEW_SCOPE));
+                parent = (uint32_t)m->tracks_count;
+            HAL_TRY(add_track(m, track, &b[depth], view_event_scope, VIEW_SCOPE, VIEW_SCOPE));
         }
     }
     return HAL_OK;
 }
 
-static enum hal_status add_scope_lanes(struct view_model *m, const uint32_t *hosts)
+static enum hal_status add_scope_tracks(struct view_model *m, const uint32_t *hosts)
 {
     struct bucket *buckets;
-    HAL_TRY(make_buckets(m->hosts_count * MAX_SCOPE_LANES, &buckets));
+    HAL_TRY(make_buckets(m->hosts_count * MAX_SCOPE_TRACKS, &buckets));
     const enum hal_status status = fill_scopes(m, hosts, buckets);
-    free_buckets(buckets, m->hosts_count * MAX_SCOPE_LANES);
+    free_buckets(buckets, m->hosts_count * MAX_SCOPE_TRACKS);
     return status;
 }
 
@@ -152,15 +154,15 @@ static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
     for (size_t h = 0; h < m->hosts_count; h++) {
         if (!buckets[hosts[h]].codes_count)
             continue;
-        m->hosts[hosts[h]].lane = (uint32_t)m->lanes_count;
-        const struct view_lane lane = {
-            .kind = VIEW_LANE_HOST, .object = hosts[h], .parent = VIEW_NO_LANE};
-        HAL_TRY(add_lane(m, lane, &buckets[hosts[h]], view_event_host, VIEW_RECORD, VIEW_WAIT));
+        m->hosts[hosts[h]].track = (uint32_t)m->tracks_count;
+        const struct view_track track = {
+            .kind = VIEW_TRACK_HOST, .object = hosts[h], .parent = VIEW_NO_TRACK};
+        HAL_TRY(add_track(m, track, &buckets[hosts[h]], view_event_host, VIEW_RECORD, VIEW_WAIT));
     }
     return HAL_OK;
 }
 
-static enum hal_status add_host_lanes(struct view_model *m, const uint32_t *hosts)
+static enum hal_status add_host_tracks(struct view_model *m, const uint32_t *hosts)
 {
     struct bucket *buckets;
     HAL_TRY(make_buckets(m->hosts_count, &buckets));
@@ -189,44 +191,44 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
     return HAL_OK;
 }
 
-/* A device's lane, and below it those that tell what each submission consists of: all are of the
+/* A device's track, and below it those that tell what each submission consists of: all are of the
  * same spans. */
-static enum hal_status add_device_lanes(struct view_model *m, uint32_t index,
-                                        struct bucket *executions)
+static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
+                                         struct bucket *executions)
 {
-    struct view_lane lane = {
-        .kind = VIEW_LANE_DEVICE, .object = index, .parent = VIEW_NO_LANE, .has_children = true};
-    const uint32_t device = (uint32_t)m->lanes_count;
+    struct view_track track = {
+        .kind = VIEW_TRACK_DEVICE, .object = index, .parent = VIEW_NO_TRACK, .has_children = true};
+    const uint32_t device = (uint32_t)m->tracks_count;
     if (!executions->codes_count)
         return HAL_OK;
-    HAL_TRY(add_lane(m, lane, executions, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
-    m->devices[index].lane = device;
-    HAL_TRY(VIEW_ROOM(m, lanes, 2));
-    lane = m->lanes[device];
-    lane.kind = VIEW_LANE_COMMANDS;
-    lane.parent = device;
-    lane.has_children = false;
-    lane.borrowed = true;
-    m->lanes[m->lanes_count++] = lane;
-    lane.kind = VIEW_LANE_BARRIERS;
-    m->lanes[m->lanes_count++] = lane;
+    HAL_TRY(add_track(m, track, executions, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+    m->devices[index].track = device;
+    HAL_TRY(VIEW_ROOM(m, tracks, 2));
+    track = m->tracks[device];
+    track.kind = VIEW_TRACK_COMMANDS;
+    track.parent = device;
+    track.has_children = false;
+    track.borrowed = true;
+    m->tracks[m->tracks_count++] = track;
+    track.kind = VIEW_TRACK_BARRIERS;
+    m->tracks[m->tracks_count++] = track;
     return HAL_OK;
 }
 
-/* The lanes of one device's queues. */
+/* The tracks of one device's queues. */
 static enum hal_status fill_queues(struct view_model *m, uint32_t device, struct bucket *events,
                                    struct bucket *states)
 {
     for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++) {
         if (!events[q].codes_count || view_model_device(m, q) != device)
             continue;
-        m->queue_lanes[q] = (uint32_t)m->lanes_count;
-        const struct view_lane lane = {
-            .kind = VIEW_LANE_QUEUE, .object = q, .parent = VIEW_NO_LANE};
-        HAL_TRY(VIEW_ROOM(m, lanes, 1));
-        m->lanes[m->lanes_count++] = lane;
-        HAL_TRY(fill_lane(m, &m->lanes[m->lanes_count - 1], &events[q], view_event_submission,
-                          &states[q], view_event_state, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE));
+        m->queue_tracks[q] = (uint32_t)m->tracks_count;
+        const struct view_track track = {
+            .kind = VIEW_TRACK_QUEUE, .object = q, .parent = VIEW_NO_TRACK};
+        HAL_TRY(VIEW_ROOM(m, tracks, 1));
+        m->tracks[m->tracks_count++] = track;
+        HAL_TRY(fill_track(m, &m->tracks[m->tracks_count - 1], &events[q], view_event_submission,
+                           &states[q], view_event_state, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE));
     }
     return HAL_OK;
 }
@@ -237,8 +239,8 @@ static enum hal_status fill_device(struct view_model *m, struct bucket *events,
     for (uint32_t i = 0; i < m->submissions_count; i++)
         HAL_TRY(put_submission(m, i, events, states, executions));
     HAL_TRY(fill_queues(m, 0, events, states));
-    HAL_TRY(add_device_lanes(m, 0, executions));
-    m->device_lane = m->devices[0].lane;
+    HAL_TRY(add_device_tracks(m, 0, executions));
+    m->device_track = m->devices[0].track;
     return HAL_OK;
 }
 
@@ -246,8 +248,8 @@ static enum hal_status fill_device(struct view_model *m, struct bucket *events,
 static enum hal_status fill_devices(struct view_model *m, struct bucket *events,
                                     struct bucket *states, struct bucket *executions)
 {
-    const struct view_lane lane = {
-        .kind = VIEW_LANE_DEVICE, .object = VIEW_NO_REF, .parent = VIEW_NO_LANE};
+    const struct view_track track = {
+        .kind = VIEW_TRACK_DEVICE, .object = VIEW_NO_REF, .parent = VIEW_NO_TRACK};
     struct bucket *all = executions + m->devices_count;
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const uint32_t device = view_model_device(m, m->submissions[i].queue);
@@ -258,24 +260,24 @@ static enum hal_status fill_devices(struct view_model *m, struct bucket *events,
             HAL_TRY(put(all, i));
     }
     if (all->codes_count) {
-        m->device_lane = (uint32_t)m->lanes_count;
-        HAL_TRY(add_lane(m, lane, all, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+        m->device_track = (uint32_t)m->tracks_count;
+        HAL_TRY(add_track(m, track, all, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
     }
     for (uint32_t i = 0; i < m->devices_count; i++) {
-        HAL_TRY(add_device_lanes(m, i, &executions[i]));
+        HAL_TRY(add_device_tracks(m, i, &executions[i]));
         HAL_TRY(fill_queues(m, i, events, states));
     }
     return HAL_OK;
 }
 
-static enum hal_status add_queue_lanes(struct view_model *m)
+static enum hal_status add_queue_tracks(struct view_model *m)
 {
     const size_t count = 2 * TRACE_MAX_QUEUES + m->devices_count + 1;
     struct bucket *buckets;
     HAL_TRY(make_buckets(count, &buckets));
     for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++)
-        m->queue_lanes[q] = VIEW_NO_LANE;
-    m->device_lane = VIEW_NO_LANE;
+        m->queue_tracks[q] = VIEW_NO_TRACK;
+    m->device_track = VIEW_NO_TRACK;
     const enum hal_status status = (m->devices_count > 1 ? fill_devices : fill_device)(
         m, buckets, buckets + TRACE_MAX_QUEUES, buckets + 2 * TRACE_MAX_QUEUES);
     free_buckets(buckets, count);
@@ -284,56 +286,57 @@ static enum hal_status add_queue_lanes(struct view_model *m)
 
 /* ---- Dispatches and transfers ------------------------------------------------------------- */
 
-static enum hal_status add_dispatch_lane(struct view_model *m)
+static enum hal_status add_dispatch_track(struct view_model *m)
 {
-    const struct view_lane lane = {.kind = VIEW_LANE_DISPATCHES, .parent = VIEW_NO_LANE};
-    m->dispatch_lane = m->dispatches_count ? (uint32_t)m->lanes_count : VIEW_NO_LANE;
-    return m->dispatches_count ? add_rows_lane(m, lane, 0, m->dispatches_count, view_event_dispatch,
-                                               VIEW_EXECUTE, VIEW_EXECUTE)
+    const struct view_track track = {.kind = VIEW_TRACK_DISPATCHES, .parent = VIEW_NO_TRACK};
+    m->dispatch_track = m->dispatches_count ? (uint32_t)m->tracks_count : VIEW_NO_TRACK;
+    return m->dispatches_count ? add_rows_track(m, track, 0, m->dispatches_count,
+                                                view_event_dispatch, VIEW_EXECUTE, VIEW_EXECUTE)
                                : HAL_OK;
 }
 
-static enum hal_status add_transfer_lane(struct view_model *m)
+static enum hal_status add_transfer_track(struct view_model *m)
 {
-    const struct view_lane lane = {.kind = VIEW_LANE_TRANSFERS, .parent = VIEW_NO_LANE};
-    m->transfer_lane = m->transfers_count ? (uint32_t)m->lanes_count : VIEW_NO_LANE;
-    return m->transfers_count ? add_rows_lane(m, lane, 0, m->transfers_count, view_event_transfer,
-                                              VIEW_OBSERVED, VIEW_READBACK)
+    const struct view_track track = {.kind = VIEW_TRACK_TRANSFERS, .parent = VIEW_NO_TRACK};
+    m->transfer_track = m->transfers_count ? (uint32_t)m->tracks_count : VIEW_NO_TRACK;
+    return m->transfers_count ? add_rows_track(m, track, 0, m->transfers_count, view_event_transfer,
+                                               VIEW_OBSERVED, VIEW_READBACK)
                               : HAL_OK;
 }
 
-enum hal_status view_build_memory_lane(struct view_model *model)
+enum hal_status view_build_memory_track(struct view_model *model)
 {
-    const struct view_lane lane = {.kind = VIEW_LANE_MEMORY, .parent = VIEW_NO_LANE};
-    model->memory_lane = (uint32_t)model->lanes_count;
-    return add_rows_lane(model, lane, 0, model->levels_count, view_event_level, VIEW_MEMORY,
-                         VIEW_MEMORY);
+    const struct view_track track = {.kind = VIEW_TRACK_MEMORY, .parent = VIEW_NO_TRACK};
+    model->memory_track = (uint32_t)model->tracks_count;
+    return add_rows_track(model, track, 0, model->levels_count, view_event_level, VIEW_MEMORY,
+                          VIEW_MEMORY);
 }
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
-static enum hal_status add_steps_lane(struct view_model *m, struct view_lane lane, uint32_t first,
-                                      uint32_t count)
+static enum hal_status add_steps_track(struct view_model *m, struct view_track track,
+                                       uint32_t first, uint32_t count)
 {
-    return add_rows_lane(m, lane, first, count, view_event_step, VIEW_STEP, VIEW_STEP);
+    return add_rows_track(m, track, first, count, view_event_step, VIEW_STEP, VIEW_STEP);
 }
 
-/* Several semaphores share a lane that opens into theirs. */
-static enum hal_status add_semaphore_lanes(struct view_model *m)
+/* Several semaphores share a track that opens into theirs. */
+static enum hal_status add_semaphore_tracks(struct view_model *m)
 {
     enum { OPEN_AT_MOST = 4 };
-    struct view_lane lane = {.kind = VIEW_LANE_SEMAPHORES,
-                             .parent = VIEW_NO_LANE,
-                             .has_children = true,
-                             .starts_open = m->semaphores_count <= OPEN_AT_MOST};
-    uint32_t parent = VIEW_NO_LANE;
+    struct view_track track = {.kind = VIEW_TRACK_SEMAPHORES,
+                               .parent = VIEW_NO_TRACK,
+                               .has_children = true,
+                               .starts_open = m->semaphores_count <= OPEN_AT_MOST};
+    uint32_t parent = VIEW_NO_TRACK;
     if (m->semaphores_count > 1) {
-        parent = (uint32_t)m->lanes_count;
-        HAL_TRY(add_steps_lane(m, lane, 0, (uint32_t)m->steps_count));
+        parent = (uint32_t)m->tracks_count;
+        HAL_TRY(add_steps_track(m, track, 0, (uint32_t)m->steps_count));
     }
     for (uint32_t i = 0; i < m->semaphores_count; i++) {
-        lane = (struct view_lane){.kind = VIEW_LANE_SEMAPHORE, .object = i, .parent = parent};
-        HAL_TRY(add_steps_lane(m, lane, m->semaphores[i].first_step, m->semaphores[i].step_count));
+        track = (struct view_track){.kind = VIEW_TRACK_SEMAPHORE, .object = i, .parent = parent};
+        HAL_TRY(
+            add_steps_track(m, track, m->semaphores[i].first_step, m->semaphores[i].step_count));
     }
     return HAL_OK;
 }
@@ -361,7 +364,7 @@ static enum hal_status order_hosts(const struct view_model *m, uint32_t *out_hos
     return HAL_OK;
 }
 
-enum hal_status view_build_lanes(struct view_model *model)
+enum hal_status view_build_tracks(struct view_model *model)
 {
     HAL_TRY(view_event_check(model));
     uint32_t *hosts = hal_alloc(model->hosts_count, sizeof *hosts);
@@ -369,17 +372,17 @@ enum hal_status view_build_lanes(struct view_model *model)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu threads", model->hosts_count);
     enum hal_status status = order_hosts(model, hosts);
     if (status == HAL_OK)
-        status = add_scope_lanes(model, hosts);
+        status = add_scope_tracks(model, hosts);
     if (status == HAL_OK)
-        status = add_host_lanes(model, hosts);
+        status = add_host_tracks(model, hosts);
     if (status == HAL_OK)
-        status = add_queue_lanes(model);
+        status = add_queue_tracks(model);
     if (status == HAL_OK)
-        status = add_dispatch_lane(model);
+        status = add_dispatch_track(model);
     if (status == HAL_OK)
-        status = add_semaphore_lanes(model);
+        status = add_semaphore_tracks(model);
     if (status == HAL_OK)
-        status = add_transfer_lane(model);
+        status = add_transfer_track(model);
     if (status == HAL_OK)
         status = view_build_memory(model);
     free(hosts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving: the window over the trace, its history, the cursor, and from lane to lane. */
+/* Moving: the window over the trace, its history, the cursor, and from track to track. */
 #include "viewer/ui/panes.h"
 
 static void undo(struct view *view, int key)
@@ -71,31 +71,31 @@ static void first_or_last(struct view *view, int key)
     go_to(view, first ? view->model->first_ns : view->model->last_ns - 1, VIEW_KEY_NONE);
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------- */
+/* ---- Tracks -------------------------------------------------------------------------------- */
 
-static void lane_by(struct view *view, int key)
+static void track_by(struct view *view, int key)
 {
     const bool page = key == VIEW_KEY_PAGE_UP || key == VIEW_KEY_PAGE_DOWN;
     const bool up = key == 'k' || key == VIEW_KEY_UP || key == VIEW_KEY_PAGE_UP;
-    const int64_t rows = page ? view->layout.lanes.rows : 1;
-    if (view->lane != VIEW_NO_LANE)
-        view_go_to_row(view, (int64_t)view_row_of(view, view->lane) + (up ? -rows : rows));
+    const int64_t rows = page ? view->layout.tracks.rows : 1;
+    if (view->track != VIEW_NO_TRACK)
+        view_go_to_row(view, (int64_t)view_row_of(view, view->track) + (up ? -rows : rows));
 }
 
 static void expand(struct view *view, int key)
 {
     (void)key;
-    if (view->lane == VIEW_NO_LANE)
+    if (view->track == VIEW_NO_TRACK)
         return;
-    const struct view_lane *lane = &view->model->lanes[view->lane];
-    const uint32_t parent = lane->has_children ? view->lane : lane->parent;
-    if (parent == VIEW_NO_LANE) {
-        view_say(view, "this lane has nothing to open");
+    const struct view_track *track = &view->model->tracks[view->track];
+    const uint32_t parent = track->has_children ? view->track : track->parent;
+    if (parent == VIEW_NO_TRACK) {
+        view_say(view, "this track has nothing to open");
         return;
     }
     view->open[parent] = !view->open[parent];
-    if (!view->open[parent] && view->lane != parent) {
-        view->lane = parent;
+    if (!view->open[parent] && view->track != parent) {
+        view->track = parent;
         view_set_cursor(view, view->cursor_ns);
     }
 }
@@ -116,13 +116,13 @@ static const struct view_binding bindings[] = {
     {VIEW_KEY_REDO, VIEW_KEY_NONE, "", NULL, undo},
     {VIEW_KEY_HOME, VIEW_KEY_NONE, "Home End", "first and last moment", first_or_last},
     {VIEW_KEY_END, VIEW_KEY_NONE, "", NULL, first_or_last},
-    {'j', VIEW_KEY_DOWN, "j k  Down Up", "lane", lane_by},
-    {'k', VIEW_KEY_UP, "", NULL, lane_by},
-    {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", lane_by},
-    {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, lane_by},
-    {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane; Enter in a list: go to its event",
+    {'j', VIEW_KEY_DOWN, "j k  Down Up", "track", track_by},
+    {'k', VIEW_KEY_UP, "", NULL, track_by},
+    {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "tracks by screen", track_by},
+    {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, track_by},
+    {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a track; Enter in a list: go to its event",
      expand},
     {0, 0, NULL, NULL, NULL},
 };
 
-const struct view_pane view_moves_part = {.name = "Moving", .bindings = bindings};
+const struct view_pane view_navigation_part = {.name = "Moving", .bindings = bindings};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Following: from an event to what it waited for and to what waited for it, back to earlier
- * selections, how far the lines of the flow go, and the critical path over the lanes. */
+ * selections, how far the lines of the flow go, and the critical path over the tracks. */
 #include "viewer/text/text.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panes.h"
@@ -18,7 +18,7 @@ struct trail {
 
 static struct trail *trail_of(const struct view *view)
 {
-    return view_state(view, VIEW_PART_TRAIL);
+    return view_state(view, VIEW_PART_HISTORY);
 }
 
 enum view_flow view_flow_of(const struct view *view)
@@ -37,34 +37,34 @@ static void back(struct view *view, int key)
     }
     const struct view_visited last = view->visited[view->visited_count - 1];
     const int count = view->visited_count - 1;
-    view_select(view, last.lane, last.event);
+    view_select(view, last.track, last.event);
     view->visited_count = count;
 }
 
 /* ---- Producers and consumers -------------------------------------------------------------- */
 
-/* From a lane of the device one stays there where that is possible. */
+/* From a track of the device one stays there where that is possible. */
 static bool select_node(struct view *view, struct view_node node)
 {
     const struct view_model *m = view->model;
-    uint32_t lane = VIEW_NO_LANE, event = VIEW_NO_REF;
+    uint32_t track = VIEW_NO_TRACK, event = VIEW_NO_REF;
     if (node.kind == VIEW_NODE_CALL) {
-        event = view_model_host_event(m, node.index, &lane);
+        event = view_model_host_event(m, node.index, &track);
     } else {
         const struct view_span span = {.ref = node.index, .class = VIEW_EXECUTE};
-        const enum view_lane_kind kind = m->lanes[view->lane].kind;
-        if ((kind == VIEW_LANE_DEVICE || kind == VIEW_LANE_COMMANDS ||
-             kind == VIEW_LANE_BARRIERS) &&
+        const enum view_track_kind kind = m->tracks[view->track].kind;
+        if ((kind == VIEW_TRACK_DEVICE || kind == VIEW_TRACK_COMMANDS ||
+             kind == VIEW_TRACK_BARRIERS) &&
             m->submissions[node.index].begin_ns != VIEW_NO_TIME) {
-            lane = view->lane;
-            event = view_lane_event_of(m, &m->lanes[lane], &span);
+            track = view->track;
+            event = view_track_event_of(m, &m->tracks[track], &span);
         }
         if (event == VIEW_NO_REF)
-            event = view_model_queue_event(m, node.index, &lane);
+            event = view_model_queue_event(m, node.index, &track);
     }
     if (event == VIEW_NO_REF)
         return false;
-    view_select(view, lane, event);
+    view_select(view, track, event);
     return true;
 }
 
@@ -93,13 +93,13 @@ static void follow(struct view *view, int key)
     const struct view_span *event = view_selected(view, &selected);
     const struct view_model *m = view->model;
     if (!event) {
-        view_say(view, "nothing is selected: [ ] select the lane's events");
+        view_say(view, "nothing is selected: [ ] select the track's events");
         return;
     }
-    const struct view_lane *lane = &m->lanes[view->lane];
-    const struct view_node node = view_node_of(m, lane, event);
-    const bool gap = lane->kind == VIEW_LANE_GAPS && node.kind != VIEW_NODE_NONE;
-    const bool step = lane->kind == VIEW_LANE_SEMAPHORE || lane->kind == VIEW_LANE_SEMAPHORES;
+    const struct view_track *track = &m->tracks[view->track];
+    const struct view_node node = view_node_of(m, track, event);
+    const bool gap = track->kind == VIEW_TRACK_GAPS && node.kind != VIEW_NODE_NONE;
+    const bool step = track->kind == VIEW_TRACK_SEMAPHORE || track->kind == VIEW_TRACK_SEMAPHORES;
     struct view_node next = {.kind = VIEW_NODE_NONE};
     if (node.kind != VIEW_NODE_NONE)
         next = key == '<' ? view_node_producer(m, node) : view_node_consumer(m, node);
@@ -195,20 +195,20 @@ static void toggle_path(struct view *view, int key)
         view_job_stop(view, VIEW_JOB_PATH);
 }
 
-/* The lane on which a part of the path happens, or VIEW_NO_LANE. */
-static uint32_t lane_of(const struct view_model *m, const struct view_path_part *part)
+/* The track on which a part of the path happens, or VIEW_NO_TRACK. */
+static uint32_t track_of(const struct view_model *m, const struct view_path_part *part)
 {
     switch (part->kind) {
     case VIEW_PATH_HOST:
-    case VIEW_PATH_WAKE: return m->hosts[part->ref].lane;
-    case VIEW_PATH_LAUNCH: return m->queue_lanes[m->submissions[part->ref].queue];
-    case VIEW_PATH_DEVICE: return view_model_device_lane(m, m->submissions[part->ref].queue);
+    case VIEW_PATH_WAKE: return m->hosts[part->ref].track;
+    case VIEW_PATH_LAUNCH: return m->queue_tracks[m->submissions[part->ref].queue];
+    case VIEW_PATH_DEVICE: return view_model_device_track(m, m->submissions[part->ref].queue);
     case VIEW_PATH_KIND_COUNT: break;
     }
-    return m->device_lane;
+    return m->device_track;
 }
 
-/* In each column the lane that the end waited for most of the time: it is underlined, and where it
+/* In each column the track that the end waited for most of the time: it is underlined, and where it
  * is blank a line is drawn. */
 void view_draw_path(struct view *view, struct view_area axis)
 {
@@ -229,10 +229,10 @@ void view_draw_path(struct view *view, struct view_area axis)
                 most = part;
             }
         }
-        const uint32_t lane = most ? lane_of(view->model, most) : VIEW_NO_LANE;
-        if (lane == VIEW_NO_LANE || !view_lane_shown(view, lane))
+        const uint32_t track = most ? track_of(view->model, most) : VIEW_NO_TRACK;
+        if (track == VIEW_NO_TRACK || !view_track_shown(view, track))
             continue;
-        const int row = view_drawn_row(view, lane, axis.rows);
+        const int row = view_drawn_row(view, track, axis.rows);
         if (row < 0)
             continue;
         if (view_is_blank(axis, row, column))
@@ -249,7 +249,7 @@ void view_describe_path(struct view *view, struct view_lines *lines)
     const struct view_model *m = view->model;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    const struct view_node node = event ? view_node_of(m, &m->lanes[view->lane], event)
+    const struct view_node node = event ? view_node_of(m, &m->tracks[view->track], event)
                                         : (struct view_node){.kind = VIEW_NODE_NONE};
     if (node.kind != VIEW_NODE_SUBMISSION || m->submissions[node.index].begin_ns == VIEW_NO_TIME)
         return;
@@ -295,8 +295,8 @@ static void restore(struct view *view, const struct view *old)
         (void)critical_path(view);
 }
 
-const struct view_pane view_trail_part = {.name = "Following",
-                                          .state_bytes = sizeof(struct trail),
-                                          .finish = finish,
-                                          .restore = restore,
-                                          .bindings = bindings};
+const struct view_pane view_history_part = {.name = "Following",
+                                            .state_bytes = sizeof(struct trail),
+                                            .finish = finish,
+                                            .restore = restore,
+                                            .bindings = bindings};

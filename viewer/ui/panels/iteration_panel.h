@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The iterations of a view, made when they are first asked for. */
-#ifndef VIEWER_REPEATS_H
-#define VIEWER_REPEATS_H
+#ifndef VIEWER_ITERATION_PANEL_H
+#define VIEWER_ITERATION_PANEL_H
 
 #include "viewer/describe/iterations.h"
 #include "viewer/ui/view.h"

@@ -225,13 +225,13 @@ static void describe_dispatch(const struct view_model *m, uint32_t index, struct
     describe_submission(m, d->submission, lines);
 }
 
-static void describe_call(const struct view_model *m, const struct view_lane *lane,
+static void describe_call(const struct view_model *m, const struct view_track *track,
                           const struct view_span *event, struct view_lines *lines)
 {
     const struct view_call *call = &m->calls[event->ref];
     const struct view_what *what = view_call_what(m, call);
     char label[160];
-    view_span_label(m, lane, event, label, sizeof label);
+    view_span_label(m, track, event, label, sizeof label);
     view_lines_add(lines, "call", "%s", label);
     add_status(lines, call->status);
     add_span(lines, "at", call->begin_ns, call->end_ns);
@@ -310,9 +310,9 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
     const struct view_host *host = &model->hosts[model->calls[s->call].host];
     const int64_t end_ns =
         view_submit_end_ns(model, s) < gap->end_ns ? view_submit_end_ns(model, s) : gap->end_ns;
-    if (host->lane == VIEW_NO_LANE || end_ns <= gap->begin_ns)
+    if (host->track == VIEW_NO_TRACK || end_ns <= gap->begin_ns)
         return;
-    view_series_measure(&model->lanes[host->lane].series, gap->begin_ns, end_ns, &measure);
+    view_series_measure(&model->tracks[host->track].series, gap->begin_ns, end_ns, &measure);
     measure.busy_ns[VIEW_CLASS_NONE] = end_ns - gap->begin_ns - view_measure_busy(&measure);
     int length = snprintf(out, bytes, "%s", view_model_string(model, host->name));
     while (length > 0 && (size_t)length < bytes) { /* longest first */
@@ -351,31 +351,31 @@ static void describe_level(const struct view_model *m, const struct view_level *
                    view_moment(m->levels[m->peak_level].time_ns).text);
 }
 
-void view_describe(const struct view_model *model, const struct view_lane *lane,
+void view_describe(const struct view_model *model, const struct view_track *track,
                    const struct view_span *event, struct view_lines *lines)
 {
     char name[64];
-    switch (lane->kind) {
-    case VIEW_LANE_SCOPE: {
+    switch (track->kind) {
+    case VIEW_TRACK_SCOPE: {
         const struct view_scope *scope = &model->scopes[event->ref];
         view_lines_add(lines, "scope", "%s", view_model_string(model, scope->name));
         add_span(lines, scope->open ? "open since" : "at", scope->begin_ns, scope->end_ns);
         add_host(model, scope->host, lines);
         return;
     }
-    case VIEW_LANE_HOST:
+    case VIEW_TRACK_HOST:
         if (event->class == VIEW_RECORD)
             describe_recording(model, event, lines);
         else
-            describe_call(model, lane, event, lines);
+            describe_call(model, track, event, lines);
         return;
-    case VIEW_LANE_QUEUE:
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_BARRIERS: describe_submission(model, event->ref, lines); return;
-    case VIEW_LANE_DISPATCHES: describe_dispatch(model, event->ref, lines); return;
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE: {
+    case VIEW_TRACK_QUEUE:
+    case VIEW_TRACK_DEVICE:
+    case VIEW_TRACK_COMMANDS:
+    case VIEW_TRACK_BARRIERS: describe_submission(model, event->ref, lines); return;
+    case VIEW_TRACK_DISPATCHES: describe_dispatch(model, event->ref, lines); return;
+    case VIEW_TRACK_SEMAPHORES:
+    case VIEW_TRACK_SEMAPHORE: {
         const struct view_step *step = &model->steps[event->ref];
         const struct view_value value = {.value = step->value, .semaphore = step->semaphore};
         view_semaphore_name(model, step->semaphore, name, sizeof name);
@@ -384,7 +384,7 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
         add_status(lines, step->status);
         return;
     }
-    case VIEW_LANE_TRANSFERS: {
+    case VIEW_TRACK_TRANSFERS: {
         const struct view_transfer *t = &model->transfers[event->ref];
         const char *label = view_model_string(model, model->buffers[t->buffer].label);
         view_lines_add(lines, view_class_info((enum view_class)t->class)->name,
@@ -395,7 +395,7 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
         add_host(model, t->host, lines);
         return;
     }
-    case VIEW_LANE_MEMORY: describe_level(model, &model->levels[event->ref], lines); return;
-    case VIEW_LANE_GAPS: describe_gap(model, &model->gaps[event->ref], lines); return;
+    case VIEW_TRACK_MEMORY: describe_level(model, &model->levels[event->ref], lines); return;
+    case VIEW_TRACK_GAPS: describe_gap(model, &model->gaps[event->ref], lines); return;
     }
 }

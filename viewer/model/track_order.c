@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of lanes in a program of many threads: those that do most stay at the top, the others
+/* The order of tracks in a program of many threads: those that do most stay at the top, the others
  * go to the bottom, so that queues and the device are seen with what drives them. */
 #include "viewer/model/build.h"
 
@@ -38,47 +38,48 @@ static enum hal_status choose(const struct view_model *m, bool *minor)
     return HAL_OK;
 }
 
-static void renumber(uint32_t *lane, const uint32_t *places)
+static void renumber(uint32_t *track, const uint32_t *places)
 {
-    if (*lane != VIEW_NO_LANE)
-        *lane = places[*lane];
+    if (*track != VIEW_NO_TRACK)
+        *track = places[*track];
 }
 
-/* Everything that names a lane by its number. */
+/* Everything that names a track by its number. */
 static void renumber_all(struct view_model *m, const uint32_t *places)
 {
-    uint32_t *const single[] = {&m->dispatch_lane, &m->device_lane, &m->gap_lane, &m->transfer_lane,
-                                &m->memory_lane};
+    uint32_t *const single[] = {&m->dispatch_track, &m->device_track, &m->gap_track,
+                                &m->transfer_track, &m->memory_track};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         renumber(single[i], places);
     for (size_t d = 0; d < m->devices_count; d++)
-        renumber(&m->devices[d].lane, places);
+        renumber(&m->devices[d].track, places);
     for (size_t q = 0; q < TRACE_MAX_QUEUES; q++)
-        renumber(&m->queue_lanes[q], places);
+        renumber(&m->queue_tracks[q], places);
     for (size_t h = 0; h < m->hosts_count; h++)
-        renumber(&m->hosts[h].lane, places);
-    for (size_t i = 0; i < m->lanes_count; i++)
-        renumber(&m->lanes[i].parent, places);
+        renumber(&m->hosts[h].track, places);
+    for (size_t i = 0; i < m->tracks_count; i++)
+        renumber(&m->tracks[i].parent, places);
 }
 
-static bool is_minor(const struct view_lane *lane, const bool *minor)
+static bool is_minor(const struct view_track *track, const bool *minor)
 {
-    return (lane->kind == VIEW_LANE_HOST || lane->kind == VIEW_LANE_SCOPE) && minor[lane->object];
+    return (track->kind == VIEW_TRACK_HOST || track->kind == VIEW_TRACK_SCOPE) &&
+           minor[track->object];
 }
 
-static void move_lanes(struct view_model *m, const bool *minor, struct view_lane *moved,
-                       uint32_t *places)
+static void move_tracks(struct view_model *m, const bool *minor, struct view_track *moved,
+                        uint32_t *places)
 {
     uint32_t place = 0;
     for (int last = 0; last < 2; last++) {
-        for (size_t i = 0; i < m->lanes_count; i++) {
-            if (is_minor(&m->lanes[i], minor) != (last == 1))
+        for (size_t i = 0; i < m->tracks_count; i++) {
+            if (is_minor(&m->tracks[i], minor) != (last == 1))
                 continue;
             places[i] = place;
-            moved[place++] = m->lanes[i];
+            moved[place++] = m->tracks[i];
         }
     }
-    memcpy(m->lanes, moved, m->lanes_count * sizeof *moved);
+    memcpy(m->tracks, moved, m->tracks_count * sizeof *moved);
     renumber_all(m, places);
 }
 
@@ -119,17 +120,17 @@ static enum hal_status note_names(struct view_model *m)
 enum hal_status view_build_order(struct view_model *model)
 {
     HAL_TRY(note_names(model));
-    if (model->hosts_count <= LEADING_THREADS || !model->lanes_count)
+    if (model->hosts_count <= LEADING_THREADS || !model->tracks_count)
         return HAL_OK;
     bool *minor = hal_alloc(model->hosts_count, sizeof *minor);
-    struct view_lane *moved = hal_alloc(model->lanes_count, sizeof *moved);
-    uint32_t *places = hal_alloc(model->lanes_count, sizeof *places);
+    struct view_track *moved = hal_alloc(model->tracks_count, sizeof *moved);
+    uint32_t *places = hal_alloc(model->tracks_count, sizeof *places);
     enum hal_status status =
         minor && moved && places
             ? choose(model, minor)
-            : hal_fail(HAL_NO_MEMORY, "no memory to order %zu lanes", model->lanes_count);
+            : hal_fail(HAL_NO_MEMORY, "no memory to order %zu tracks", model->tracks_count);
     if (status == HAL_OK)
-        move_lanes(model, minor, moved, places);
+        move_tracks(model, minor, moved, places);
     free(minor);
     free(moved);
     free(places);

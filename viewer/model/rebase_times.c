@@ -16,7 +16,7 @@ static void shift_submission(struct view_submission *s, int64_t by_ns)
     shift(&s->end_ns, by_ns);
 }
 
-void view_build_origin(struct view_model *model)
+void view_build_rebase_times(struct view_model *model)
 {
     const int64_t by_ns = model->first_ns;
     for (size_t i = 0; i < model->calls_count; i++) {
