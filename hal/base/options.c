@@ -203,7 +203,7 @@ static enum hal_status take_long(struct parser *p, char *argument)
 {
     char *name = argument + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct hal_option *option;
+    const struct hal_option *option = NULL; /* for compilers that do not see how it is set */
     char written[NAME_BYTES + 3];
     HAL_TRY(find_name(p->line, name, length, &option));
     snprintf(written, sizeof written, "--%s", option->name);
@@ -214,7 +214,7 @@ static enum hal_status take_long(struct parser *p, char *argument)
 static enum hal_status take_letters(struct parser *p, char *argument)
 {
     for (char *at = argument + 1; *at && p->out->asked == HAL_ASKED_NOTHING; at++) {
-        const struct hal_option *option;
+        const struct hal_option *option = NULL; /* for compilers that do not see how it is set */
         const char written[] = {'-', *at, '\0'};
         HAL_TRY(find_letter(p->line, argument, at, &option));
         if (at[1] == '=')

@@ -76,7 +76,7 @@ static enum hal_status bytes_of(struct diff_bytes *bytes, unsigned which,
                                 const uint8_t **out_data)
 {
     struct diff_side *side = which ? bytes->b : bytes->a;
-    const struct loaded *loaded;
+    const struct loaded *loaded = NULL; /* for compilers that do not see how it is set */
     *out_data = NULL;
     if (!piece->content || !trace_reader_has_content(side->reader, piece->content))
         return HAL_OK;
