@@ -3,14 +3,13 @@
 #ifndef TESTS_SUPPORT_AS_NOBODY_H
 #define TESTS_SUPPORT_AS_NOBODY_H
 
+#include "tests/support/mortal.h"
+
 #include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#if defined(__linux__)
-#include <sys/prctl.h>
-#endif
 
 /* Returns how many tests failed, as `run` does; of other users than root those of `run` alone. */
 static inline int test_run_also_as_nobody(int (*run)(void))
@@ -22,6 +21,7 @@ static inline int test_run_also_as_nobody(int (*run)(void))
     if (child == 0) {
         if (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
             _exit(1);
+        test_end_with_parent();
 #if defined(__linux__)
         prctl(PR_SET_DUMPABLE, 1); /* as after a login; else /proc/self is root's */
 #endif

@@ -4,6 +4,7 @@
 #include "tests/support/captured.h"
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/mortal.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -57,7 +58,7 @@ static void redirect(int descriptor, const char *name)
 
 static pid_t start(const char *const *arguments)
 {
-    const pid_t process = fork();
+    const pid_t process = test_fork();
     if (process == 0) {
         redirect(STDOUT_FILENO, "stdout");
         redirect(STDERR_FILENO, "stderr");

@@ -6,6 +6,7 @@
 #include "format/file/sidecar.h"
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/mortal.h"
 #include "tests/support/trace_folder.h"
 
 #include <dirent.h>
@@ -83,7 +84,7 @@ static void start(struct busy *busy, const char *threads, const char *end, const
     int ends[2];
     memset(busy, 0, sizeof *busy);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    busy->process = fork();
+    busy->process = test_fork();
     assert_true(busy->process >= 0);
     if (busy->process == 0) {
         const int quiet = open("/dev/null", O_WRONLY);

@@ -2,6 +2,7 @@
 /* tests/conformance/watch.c: what is printed of a case that faults on a thread, aborts, or hangs.
  * Each happens in a process of its own. */
 #include "tests/conformance/watch.h"
+#include "tests/support/mortal.h"
 #include "tests/support/test.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ static void run_child(void (*body)(void))
     size_t count = 0;
     assert_int_equal(pipe(ends), 0);
     fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     assert_true(child >= 0);
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/replay/hal_replay_fixture.h"
+#include "tests/support/mortal.h"
 
 #include "hal/base/digest.h"
 #include "hal/base/os.h"
@@ -57,7 +58,7 @@ struct fixture_run fixture_begin(struct fixture *fixture, const char *program,
     test_folder_file(&fixture->folder, name, run.out);
     snprintf(name, sizeof name, "err-%u", fixture->runs);
     test_folder_file(&fixture->folder, name, run.err);
-    run.process = fork();
+    run.process = test_fork();
     assert_true(run.process >= 0);
     if (run.process == 0) {
         redirect(run.out, STDOUT_FILENO);

@@ -4,6 +4,7 @@
 #include "hal/base/os.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
+#include "tests/support/mortal.h"
 #include "tests/support/sandboxed.h"
 #include "tests/support/test.h"
 
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,41 +24,53 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-enum { MIB_BITS = 20, GIB_BITS = 30 };
+enum { MIB_BITS = 20, GIB_BITS = 30, FEW = 16 };
 
 struct fixture {
     struct test_folder folder;
     char trace[PATH_MAX];
 };
 
-static _Noreturn void stay(void)
-{
-    for (;;)
-        pause();
-}
-
 /* Half of them leave the group, and half of those are orphans at once. */
-static int make_processes(void *user, struct replay_sandboxed *inside)
+static _Noreturn void make_some_processes(int count)
 {
-    enum { MANY = 1000 };
-    (void)user;
-    (void)inside;
-    for (int i = 0; i < MANY; i++) {
+    const pid_t test = getppid(), self = getpid();
+    for (int i = 0; i < count; i++) {
         if (fork() != 0)
             continue;
         if (i & 1)
             setpgid(0, 0);
-        if ((i & 3) == 3 && fork() != 0)
+        if ((i & 3) != 3)
+            test_stay(self);
+        const pid_t between = getpid();
+        if (fork() != 0)
             _exit(0);
-        stay();
+        test_await_adoption(between);
+        test_stay(test);
     }
-    stay();
+    test_stay(test);
+}
+
+static int make_processes(void *user, struct replay_sandboxed *inside)
+{
+    (void)user;
+    (void)inside;
+    make_some_processes(1000);
+}
+
+/* Fewer than the limit. */
+static int make_few_processes(void *user, struct replay_sandboxed *inside)
+{
+    (void)user;
+    (void)inside;
+    make_some_processes(FEW);
 }
 
 static void *stay_as_thread(void *unused)
 {
-    (void)unused;
-    stay();
+    for (;;)
+        pause();
+    return unused;
 }
 
 /* More than the limit together, in processes that each have fewer. */
@@ -67,6 +81,7 @@ static int make_threads(void *user, struct replay_sandboxed *inside)
     pthread_t thread;
     (void)user;
     (void)inside;
+    const pid_t test = getppid(), self = getpid();
     if (pthread_attr_init(&small) != 0 || pthread_attr_setstacksize(&small, 64 << 10) != 0)
         return 1;
     for (int i = 1; i < PROCESSES && fork() != 0; i++)
@@ -74,7 +89,7 @@ static int make_threads(void *user, struct replay_sandboxed *inside)
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&thread, &small, stay_as_thread, NULL) != 0)
             return 1;
-    stay();
+    test_stay(getpid() == self ? test : self);
 }
 
 /* More than the limit together, and neither alone. No folder has the second. */
@@ -88,7 +103,7 @@ static int print_much(void *user, struct replay_sandboxed *inside)
     if (file < 0 || posix_fallocate(file, 0, (off_t)600 << MIB_BITS) != 0 ||
         posix_fallocate(STDOUT_FILENO, 0, (off_t)600 << MIB_BITS) != 0)
         return 1;
-    stay();
+    test_stay(getppid());
 }
 
 static int fill_disk(void *user, struct replay_sandboxed *inside)
@@ -103,7 +118,7 @@ static int fill_disk(void *user, struct replay_sandboxed *inside)
             return 1;
         close(file);
     }
-    stay();
+    test_stay(getppid());
 }
 
 static int fill_memory(void *user, struct replay_sandboxed *inside)
@@ -117,7 +132,7 @@ static int fill_memory(void *user, struct replay_sandboxed *inside)
         return 1;
     for (size_t i = 0; i < bytes; i += 4096)
         at[i] = 1;
-    stay();
+    test_stay(getppid());
 }
 
 /* Of memory that is only read, nothing but the tables of its pages is there. */
@@ -127,6 +142,7 @@ static int fill_page_tables(void *user, struct replay_sandboxed *inside)
     const size_t bytes = (size_t)60 << GIB_BITS;
     (void)user;
     (void)inside;
+    const pid_t test = getppid(), self = getpid();
     for (int i = 0; i < PROCESSES; i++)
         if (fork() == 0)
             break;
@@ -137,7 +153,7 @@ static int fill_page_tables(void *user, struct replay_sandboxed *inside)
     madvise((void *)(uintptr_t)at, bytes, MADV_NOHUGEPAGE);
     for (size_t i = 0; i < bytes; i += PER_TABLE)
         (void)at[i];
-    stay();
+    test_stay(getpid() == self ? test : self);
 }
 
 /* Not mapped: no process has it among its pages. */
@@ -150,14 +166,14 @@ static int fill_nameless_files(void *user, struct replay_sandboxed *inside)
         if (file < 0 || posix_fallocate(file, 0, (off_t)700 << MIB_BITS) != 0)
             return 1;
     }
-    stay();
+    test_stay(getppid());
 }
 
 static int be_silent(void *user, struct replay_sandboxed *inside)
 {
     (void)user;
     (void)inside;
-    stay();
+    test_stay(getppid());
 }
 
 static struct replay_sandbox_desc describe(struct fixture *fixture,
@@ -266,15 +282,49 @@ TEST_ON(memory_is_counted, struct fixture *fixture)
 TEST_ON(children_of_before_are_left_alone, struct fixture *fixture)
 {
     const struct replay_sandbox_desc desc = describe(fixture, make_processes);
-    const pid_t server = fork();
+    const pid_t self = getpid(), server = fork();
     int exit_status;
     if (server == 0)
-        stay();
+        test_stay(self);
     assert_true(server > 0);
     assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_FAILED);
     assert_int_equal(waitpid(server, NULL, WNOHANG), 0);
     assert_int_equal(kill(server, SIGKILL), 0);
     assert_int_equal(waitpid(server, &exit_status, 0), server);
+}
+
+/* How many processes the kernel lists in the task's file of children, of all that are below. */
+static int count_below(pid_t process)
+{
+    char path[64], children[4096] = "";
+    int count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return 0;
+    (void)!fgets(children, sizeof children, file);
+    fclose(file);
+    for (char *at = children, *end; strtol(at, &end, 10) > 0; at = end)
+        count += 1 + count_below((pid_t)strtol(at, &end, 10));
+    return count;
+}
+
+TEST_ON(a_killed_test_leaves_no_process, struct fixture *fixture)
+{
+    const struct replay_sandbox_desc desc = describe(fixture, make_few_processes);
+    int exit_status;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* the test's, if it has any left */
+    const pid_t test = test_fork();
+    if (test == 0)
+        _exit(test_run_sandbox(&desc, &exit_status) == HAL_OK);
+    while (count_below(test) < 1 + FEW)
+        sched_yield();
+    assert_int_equal(kill(test, SIGKILL), 0);
+    alarm(60);
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+    alarm(0);
+    assert_int_equal(errno, ECHILD);
 }
 
 TEST_ON(silence_has_a_limit, struct fixture *fixture)

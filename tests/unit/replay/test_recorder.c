@@ -6,6 +6,7 @@
 #include "tests/support/captured.h"
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/mortal.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -331,7 +332,7 @@ TEST(nothing_is_lost_when_the_process_is_killed)
     int ends[2];
     uint64_t told = 0;
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
+    const pid_t child = test_fork();
     if (child == 0) {
         struct work work;
         setenv("HAL_DEVICE_PROFILING_SIDECAR", folder.path, 1); /* gone with it, whatever fails */

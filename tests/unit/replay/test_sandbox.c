@@ -6,6 +6,7 @@
 #include "replay/sandbox/policy.h"
 #include "tests/support/as_nobody.h"
 #include "tests/support/folder.h"
+#include "tests/support/mortal.h"
 #include "tests/support/redirect.h"
 #include "tests/support/sandboxed.h"
 #include "tests/support/test.h"
@@ -197,11 +198,9 @@ static int try_sealed(void *user, struct replay_sandboxed *inside)
     snprintf(path, sizeof path, "%s/own", getenv("HAL_CACHE_SCRATCH"));
     snprintf(other, sizeof other, "%s/other", getenv("HAL_CACHE_SCRATCH"));
     EXPECT(can_open(path, O_WRONLY | O_CREAT) && mkdir(other, 0700) == 0);
-    const pid_t child = fork(); /* a process that signals may reach */
-    if (child == 0) {
-        for (;;)
-            pause();
-    }
+    const pid_t self = getpid(), child = fork(); /* a process that signals may reach */
+    if (child == 0)
+        test_stay(self);
     EXPECT(child > 0 && kill(child, 0) == 0);
     EXPECT(replay_policy_lock(false, inside->refused_call) == HAL_OK);
     EXPECT(!*inside->refused_call);

@@ -3,6 +3,7 @@
  * when it takes the place of what was shown. Which thread did what is counted in the linker's
  * wraps. */
 #include "format/file/sidecar.h"
+#include "tests/support/mortal.h"
 #include "tests/support/test.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/describe/iterations.h"
@@ -437,7 +438,7 @@ static pid_t start_program(const char *end, uint32_t rounds, int *out_told)
     int ends[2];
     uint32_t words[2];
     assert_int_equal(pipe(ends), 0);
-    const pid_t process = fork();
+    const pid_t process = test_fork();
     assert_true(process >= 0);
     if (process == 0) {
         close(ends[0]);
