@@ -266,6 +266,9 @@ struct trace_span {
     uint64_t first_submission, last_submission;
 };
 struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index);
+/* The base of the times that programs print: the first event; of a trace without any, the begin of
+ * the capture. */
+int64_t trace_reader_origin_ns(const struct trace_reader *reader);
 /* The queues of whose work the index knows when it ran: a bit each. 0: none, or the file is one of
  * an older version, which does not tell. */
 uint64_t trace_reader_active_queues(const struct trace_reader *reader);

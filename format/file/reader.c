@@ -240,6 +240,12 @@ uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t ind
     return index < reader->chunk_count ? reader->chunks[index].thread : 0;
 }
 
+int64_t trace_reader_origin_ns(const struct trace_reader *reader)
+{
+    const int64_t first_ns = trace_reader_counts(reader)->first_ns;
+    return first_ns ? first_ns : trace_reader_header(reader)->start_ns;
+}
+
 struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index)
 {
     if (index >= reader->chunk_count)

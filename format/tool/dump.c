@@ -30,7 +30,7 @@ struct dump {
     bool kinds[TRACE_PLACES], has_kinds, has_object;
     uint64_t printed; /* events */
     uint64_t object;
-    int64_t start_ns;
+    int64_t origin_ns;
     struct tool_progress progress;
 };
 
@@ -64,7 +64,7 @@ static void event_text(struct dump *dump, const struct trace_event *event)
     struct trace_text *text = &dump->out.text;
     const struct trace_thread *thread = trace_reader_find_thread(dump->reader, event->thread);
     const char *name = thread ? trace_reader_string(dump->reader, thread->name) : NULL;
-    print_us(text, tool_since(dump->start_ns, event->begin_ns), 13);
+    print_us(text, tool_since(dump->origin_ns, event->begin_ns), 13);
     put(text, " ");
     if (event->ticket) {
         put(text, "#");
@@ -242,7 +242,7 @@ static int64_t add_ns(int64_t a, int64_t b)
     return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-/* Since the capture began, as printed; without a unit: microseconds. */
+/* Since the first event, as printed; without a unit: microseconds. */
 static enum hal_status take_moment(const char *option, const char *text, int64_t *out_ns)
 {
     if (hal_moment_parse(text, 1000, out_ns))
@@ -319,7 +319,7 @@ static const struct hal_option options[] = {
      .target = offsetof(struct dump, without_segments)},
     {.name = "from",
      .argument = "TIME",
-     .help = "only what happened from then on: 4.7ms or @4.7ms since the capture began; "
+     .help = "only what happened from then on: 4.7ms or @4.7ms since the first event; "
              "microseconds without a unit",
      .take = take,
      .id = FROM},
@@ -363,9 +363,9 @@ static int run(char **argv)
     if (status != HAL_OK)
         return tool_fail(status);
     dump.out.reader = dump.reader;
-    dump.start_ns = trace_reader_header(dump.reader)->start_ns;
-    dump.window.first_ns = add_ns(dump.window.first_ns, dump.start_ns);
-    dump.window.last_ns = add_ns(dump.window.last_ns, dump.start_ns);
+    dump.origin_ns = trace_reader_origin_ns(dump.reader);
+    dump.window.first_ns = add_ns(dump.window.first_ns, dump.origin_ns);
+    dump.window.last_ns = add_ns(dump.window.last_ns, dump.origin_ns);
     if (*trace_reader_truncated(dump.reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(dump.reader));
     status = dump_all(&dump);
@@ -391,7 +391,7 @@ const struct tool_command tool_dump = {
     .usage =
         "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"
-        "sealed command buffer its commands. Times are microseconds since the capture began.\n",
+        "sealed command buffer its commands. Times are microseconds since the first event.\n",
     .options = options,
     .run = run,
 };

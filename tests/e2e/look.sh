@@ -30,6 +30,22 @@ for range in '#s6..' '..#s6' '#s5..#s6' 6; do
     run 4 "$bin/hal-replay" --trusted --range="$range" t.pb.zst
     says stderr "the trace has no submission #s6 that runs: they are #s0 to #s5"
 done
+# All programs count times from the first event.
+run 0 "$bin/hal-trace" dump --kind=submit --submission=#s4 t.pb.zst
+at_ns=$(sed -n 's/^ *\([0-9]*\)\.\([0-9]*\) us .*/\1\2/p' stdout)
+run 0 "$bin/hal-view" --json --print=submissions t.pb.zst
+says stdout "\"number\":4,\"queue\":0,\"rank\":null,\"submit_ns\":$at_ns,"
+run 0 "$bin/hal-trace" export --format=sqlite -o t.db t.pb.zst
+same "$(sqlite3 t.db 'SELECT submit_ns FROM submissions WHERE submission = 4')" "$at_ns" "the database's time"
+run 0 "$bin/hal-trace" info --json t.pb.zst
+start_ns=$(sed 's/.*"start_ns":\([0-9]*\),.*/\1/' stdout)
+wall_ns=$(sed 's/.*"start_wall_ns":\([0-9]*\),.*/\1/' stdout)
+run 0 "$bin/hal-trace" dump --json --kind=submit --submission=#s4 t.pb.zst
+absolute_ns=$(sed 's/.*"begin_ns":\([0-9]*\),.*/\1/' stdout)
+same "$(sqlite3 t.db 'SELECT captured_ns FROM traces')" "$((wall_ns - start_ns + absolute_ns - at_ns))" "the first event's time of day"
+run 0 "$bin/hal-trace" dump --from="@${at_ns}ns" --to="${at_ns}ns" --kind=submit t.pb.zst
+says stdout "submit submission=4 "
+one_line stdout
 # All programs take the same places, and refuse others with the same words.
 run 0 "$bin/hal-trace" dump --submission=#s4.d1 t.pb.zst
 says stdout "submit submission=4 "

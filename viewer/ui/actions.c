@@ -150,9 +150,8 @@ static bool export_choose(struct view *view, size_t row)
     if (row == EXPORT_TRACE)
         snprintf(command, sizeof command, "hal-trace trim -o part.pb.zst --submissions='%s'", part);
     else if (row == EXPORT_JSON && view_range(view, &begin_ns, &end_ns))
-        snprintf(command, sizeof command, "hal-trace dump --json --from=%.3f --to=%.3f",
-                 (double)(begin_ns + view->model->offset_ns) / 1e3,
-                 (double)(end_ns + view->model->offset_ns) / 1e3);
+        snprintf(command, sizeof command,
+                 "hal-trace dump --json --from=%" PRId64 "ns --to=%" PRId64 "ns", begin_ns, end_ns);
     else if (row == EXPORT_JSON)
         snprintf(command, sizeof command, "hal-trace dump --json");
     else

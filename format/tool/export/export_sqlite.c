@@ -28,7 +28,7 @@ struct exporter {
     struct tool_progress progress;
     /* Of the trace at hand. */
     struct trace_reader *reader;
-    int64_t start_ns;
+    int64_t origin_ns;
     struct hal_idmap threads; /* positions in `scopes` */
     struct thread_scopes *scopes;
     struct host_calls host_calls;
@@ -41,7 +41,7 @@ struct exporter {
 /* Times count from the beginning of the capture; 0 is "not known" in a trace. */
 static struct database_value time_of(struct exporter *x, int64_t ns)
 {
-    return ns ? NUMBER(tool_since(x->start_ns, ns)) : NOTHING;
+    return ns ? NUMBER(tool_since(x->origin_ns, ns)) : NOTHING;
 }
 
 static struct database_value string_of(struct exporter *x, uint32_t id)
@@ -207,6 +207,14 @@ static enum hal_status take(void *user, const struct trace_event *event,
 
 /* ---- A trace -------------------------------------------------------------------------------- */
 
+/* When the first event was, by the time of day. */
+static int64_t origin_wall_ns(const struct exporter *x)
+{
+    const struct trace_header *header = trace_reader_header(x->reader);
+    const int64_t after_ns = tool_since(header->start_ns, trace_reader_origin_ns(x->reader));
+    return (int64_t)((uint64_t)header->start_wall_ns + (uint64_t)after_ns);
+}
+
 static enum hal_status add_header(struct exporter *x, const char *path)
 {
     const struct trace_header *header = trace_reader_header(x->reader);
@@ -225,7 +233,7 @@ static enum hal_status add_header(struct exporter *x, const char *path)
         status =
             INSERT(x, ROW_TRACE, NUMBER(x->db.trace), TEXT(path), TEXT(header->program),
                    TEXT(arguments.data), TEXT(header->host), TEXT(header->system),
-                   NUMBER(header->process_id), NUMBER(header->start_wall_ns), TEXT(header->mode),
+                   NUMBER(header->process_id), NUMBER(origin_wall_ns(x)), TEXT(header->mode),
                    TEXT(header->writer), TEXT(header->device.uri), TEXT(header->device.driver),
                    TEXT(header->device.name), *missing ? TEXT(missing) : NOTHING,
                    NUMBER(counts->events), NUMBER(tool_since(counts->first_ns, counts->last_ns)),
@@ -242,7 +250,7 @@ static enum hal_status add_header(struct exporter *x, const char *path)
 static enum hal_status prepare(struct exporter *x)
 {
     const size_t count = trace_reader_thread_count(x->reader);
-    x->start_ns = trace_reader_header(x->reader)->start_ns;
+    x->origin_ns = trace_reader_origin_ns(x->reader);
     host_calls_init(&x->host_calls);
     x->scopes = hal_alloc(count + 1, sizeof *x->scopes);
     bool is_enough = x->scopes != NULL;

@@ -61,8 +61,7 @@ void failures_print(const struct failures *failures, const struct trace_reader *
         trace_text_printf(text, "  %" PRIu64 " × ", f->count);
         trace_text_label(text, call, strlen(call));
         trace_text_printf(text, ", first at %.3f us: %s, ",
-                          (double)tool_since(trace_reader_header(reader)->start_ns, f->first_ns) /
-                              1e3,
+                          (double)tool_since(trace_reader_origin_ns(reader), f->first_ns) / 1e3,
                           hal_status_name((enum hal_status)f->status));
         trace_text_label(text, message, strlen(message));
         trace_text_append(text, "\n", 1);
@@ -85,7 +84,7 @@ void failures_json(const struct failures *failures, const struct trace_reader *r
         trace_json_member_u64(text, "count", f->count);
         trace_json_member_u64(text, "thread", f->thread);
         trace_json_member_i64(text, "first_ns",
-                              tool_since(trace_reader_header(reader)->start_ns, f->first_ns));
+                              tool_since(trace_reader_origin_ns(reader), f->first_ns));
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');

@@ -153,6 +153,15 @@ TEST(actions_are_command_lines)
     assert_command("hal-trace dump --json");
 }
 
+/* dump counts from the first event, as the view does: what it is asked for is what is on the
+ * screen. */
+TEST(a_range_is_dumped_by_its_times)
+{
+    type("g1us<Enter>vg2.5us<Enter>vE2");
+    assert_command("hal-trace dump --json --from=1000ns --to=2500ns");
+    type("v");
+}
+
 TEST(a_range_is_what_they_are_about)
 {
     type("g#s3<Enter>vg#s6<Enter>v");
