@@ -79,4 +79,20 @@ says_so "hal-view --diff --json"
 for part in summary timeline submissions gaps findings kernels memory iterations; do
     run 0 "$bin/hal-view" --print=$part --json timed.pb.zst
     says_so "hal-view --print=$part --json"
+    ! grep -oE '"[A-Za-z0-9_ -]*":' printed | grep -qE '[A-Z -]' || fail "members of $part are not snake_case"
 done
+# A cause of gaps has one name and one time, in text and in JSON.
+run 0 "$bin/hal-view" --print=summary timed.pb.zst
+mv stdout text
+run 0 "$bin/hal-view" --print=summary --json timed.pb.zst
+python3 - text stdout <<'END'
+import json, re, sys
+idle = json.load(open(sys.argv[2]))["idle"]
+units = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+found = re.findall(r"^(?:idle)? +([HUL?S]) ([a-z ]+?) +[0-9.]+ % +([0-9.]+) (ns|us|ms|s)  ",
+                   open(sys.argv[1], encoding="utf-8").read(), re.M)
+assert found, "no causes in the text"
+for _, name, number, unit in found:
+    ns = idle[name.replace(" ", "_")]["ns"]
+    assert abs(ns - float(number) * units[unit]) <= 0.02 * ns, (name, number, unit, ns)
+END

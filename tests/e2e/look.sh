@@ -43,6 +43,8 @@ wall_ns=$(sed 's/.*"start_wall_ns":\([0-9]*\),.*/\1/' stdout)
 run 0 "$bin/hal-trace" dump --json --kind=submit --submission=#s4 t.pb.zst
 absolute_ns=$(sed 's/.*"begin_ns":\([0-9]*\),.*/\1/' stdout)
 same "$(sqlite3 t.db 'SELECT captured_ns FROM traces')" "$((wall_ns - start_ns + absolute_ns - at_ns))" "the first event's time of day"
+run 0 "$bin/hal-view" --json t.pb.zst
+says stdout "\"origin_ns\":$((absolute_ns - at_ns)),"
 run 0 "$bin/hal-trace" dump --from="@${at_ns}ns" --to="${at_ns}ns" --kind=submit t.pb.zst
 says stdout "submit submission=4 "
 one_line stdout

@@ -52,6 +52,21 @@ static void add_health(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, '}');
 }
 
+struct gap_key {
+    char text[24];
+};
+
+/* The cause's name as a member: "host_late". */
+static struct gap_key gap_key(size_t cause)
+{
+    struct gap_key key;
+    snprintf(key.text, sizeof key.text, "%s",
+             view_class_info((enum view_class)(VIEW_GAP_HOST + cause))->name);
+    for (char *at = key.text; *at; at++)
+        *at = *at == ' ' ? '_' : *at;
+    return key;
+}
+
 static void add_device(struct trace_text *t, const struct view_model *m)
 {
     const struct view_summary *s = &m->summary;
@@ -65,7 +80,7 @@ static void add_device(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, '}');
     trace_json_member_open(t, "idle", '{');
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
-        add_tally(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, &s->gaps[c]);
+        add_tally(t, gap_key(c).text, &s->gaps[c]);
     trace_json_close(t, '}');
 }
 
@@ -125,6 +140,8 @@ static enum hal_status add_summary(struct trace_text *t, const struct view_model
     const struct view_summary *s = &m->summary;
     trace_json_member_text(t, "program", m->header->program);
     trace_json_member_text(t, "mode", m->header->mode);
+    trace_json_member_i64(t, "origin_ns",
+                          (int64_t)((uint64_t)m->header->start_ns + (uint64_t)m->offset_ns));
     add_ns(t, "first_ns", m->first_ns);
     add_ns(t, "last_ns", m->last_ns);
     add_health(t, m);
@@ -240,7 +257,7 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
         add_ns(t, "end_ns", gap->end_ns);
         trace_json_member_text(t, "cause", view_class_info(gap->cause)->name);
         for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
-            add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, causes_ns[c]);
+            add_ns(t, gap_key(c).text, causes_ns[c]);
         add_number_of(t, "before", m, gap->before);
         add_number_of(t, "after", m, gap->after);
         view_describe_host(m, gap, host, sizeof host);
