@@ -76,15 +76,16 @@ static void import_in_commands(struct suite *suite, uint64_t offset)
     static const uint32_t counts[] = {GROUPS, 1, 1}, first = 1000;
     static const uint8_t odd[] = {1, 2, 3, 4, 5};
     suite_need_import(suite);
-    struct lent lent = {.memory = (uint8_t *)suite_memory(suite, MEMORY_BYTES + 128)};
-    lent.memory += 64 - (uintptr_t)lent.memory % 64 + offset;
+    struct lent *lent = suite_memory(suite, sizeof *lent); /* until the suite releases the buffer */
+    uint8_t *memory = suite_memory(suite, MEMORY_BYTES + 128);
+    lent->memory = memory + 64 - (uintptr_t)memory % 64 + offset;
     const struct hal_buffer_desc desc = {.label = "imported", .bytes = MEMORY_BYTES};
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     struct hal_buffer *buffer;
     uint8_t *model = suite_memory(suite, MEMORY_BYTES);
     suite_random_bytes(suite, model, MEMORY_BYTES);
-    memcpy(lent.memory, model, MEMORY_BYTES);
-    import_or_skip(suite, &desc, &lent, &buffer);
+    memcpy(lent->memory, model, MEMORY_BYTES);
+    import_or_skip(suite, &desc, lent, &buffer);
     suite_own_buffer(suite, buffer);
     const struct hal_binding numbers = {buffer, NUMBERS_AT, HAL_WHOLE_BUFFER};
     const struct hal_buffer_barrier written = {.source_access = HAL_ACCESS_WRITE,
@@ -110,7 +111,7 @@ static void import_in_commands(struct suite *suite, uint64_t offset)
     memcpy(model + COUNTS_AT, counts, sizeof counts);
     for (uint32_t i = 0; i < GROUPS * 64; i++)
         memcpy(model + NUMBERS_AT + i * 4, &(uint32_t){first + i}, 4);
-    check_bytes(suite, lent.memory, model, MEMORY_BYTES);
+    check_bytes(suite, lent->memory, model, MEMORY_BYTES);
 }
 
 static void import_waits_for_work(struct suite *suite, uint64_t argument)
