@@ -2,8 +2,8 @@
 /* The list's file: entries that end with a zero byte. */
 #include "hal/base/run.h"
 
+#include "hal/base/directories.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
  * its file goes. */
 #include "hal/base/store.h"
 
+#include "hal/base/directories.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 
 #include <dirent.h>
 #include <errno.h>

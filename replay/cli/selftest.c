@@ -2,9 +2,9 @@
 #include "replay/cli/selftest.h"
 
 #include "format/base/json.h"
+#include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 #include "replay/cli/report.h"
 #include "replay/player/player.h"
 #include "replay/variant/whatif.h"

@@ -4,8 +4,8 @@
 #include "replay/sandbox/kernel_cache.h"
 #include "format/trace.h"
 #include "hal/base/digest.h"
+#include "hal/base/directories.h"
 #include "hal/base/mem.h"
-#include "hal/base/places.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* The sandbox of macOS. What it cannot do is said: it knows no limit of memory, and a process that
  * is locked can still become the kernel compiler, in the same sandbox. docs/metal.md says what of
  * this a Mac has proved. */
+#include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 #include "replay/sandbox/profile.h"
 
 #include <errno.h>

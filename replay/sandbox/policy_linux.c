@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Landlock for files and signals, limits for memory; system_calls_linux.c for everything else that
  * a process can ask for. */
+#include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 #include "replay/sandbox/policy.h"
 #include "replay/sandbox/system_calls.h"
 

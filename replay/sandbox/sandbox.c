@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/sandbox/sandbox.h"
 
+#include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
 #include "hal/base/text.h"
 #include "hal/hal.h"
 #include "replay/sandbox/account.h"

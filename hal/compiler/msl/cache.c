@@ -5,9 +5,9 @@
  * where bytes of a key would now and then be an extension's block. */
 #include "hal/compiler/msl/cache.h"
 
+#include "hal/base/directories.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
-#include "hal/base/places.h"
 #include "hal/base/store.h"
 
 #include <dirent.h>

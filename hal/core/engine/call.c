@@ -15,7 +15,7 @@ static void *work(void *argument)
             callers->waiting--;
         }
         struct hal_thread_call *call =
-            hal_line_take(&callers->calls, offsetof(struct hal_thread_call, link));
+            hal_fifo_pop(&callers->calls, offsetof(struct hal_thread_call, link));
         if (!call)
             break;
         callers->queued--;
@@ -48,7 +48,7 @@ enum hal_status hal_engine_call(struct hal_engine *engine, struct hal_thread_cal
     pthread_mutex_lock(&callers->lock);
     const enum hal_status status = start_thread_locked(callers, engine->ops->name);
     if (status == HAL_OK) {
-        hal_line_join(&callers->calls, &call->link);
+        hal_fifo_push(&callers->calls, &call->link);
         callers->queued++;
         pthread_cond_signal(&callers->wanted);
     }

@@ -22,7 +22,7 @@
 #ifndef HAL_ENGINE_H
 #define HAL_ENGINE_H
 
-#include "hal/base/line.h"
+#include "hal/base/fifo.h"
 #include "hal/driver.h"
 
 struct hal_engine;
@@ -35,7 +35,7 @@ extern HAL_API pthread_mutex_t hal_engine_lock;
 /* What a change under the lock leaves to be done without it: hal_engine_go_on does it. */
 enum { HAL_MAX_WAKES = 16 };
 struct hal_changes {
-    struct hal_line ready, ended;
+    struct hal_fifo ready, ended;
     _Atomic uint32_t *words[HAL_MAX_WAKES];
     size_t word_count;
 };
@@ -178,7 +178,7 @@ enum { HAL_MOST_CALLERS = 4 };
 struct hal_callers {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    struct hal_line calls;
+    struct hal_fifo calls;
     uint32_t queued;         /* of these */
     uint32_t waiting, count; /* threads that wait for a call, and all */
     bool is_stopping;
@@ -201,7 +201,7 @@ struct hal_engine {
     struct hal_work *first, *last;   /* in flight */
     uint64_t next_sequence;
     struct {
-        struct hal_line committed; /* by on_queue */
+        struct hal_fifo committed; /* by on_queue */
         bool is_retiring;          /* the one that was the first */
     } queues[HAL_MAX_QUEUES];
 };

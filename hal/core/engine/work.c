@@ -16,12 +16,12 @@ static void ready_locked(struct hal_work *work, struct hal_changes *changes)
 {
     work->is_ready = true;
     work->ready_ns = hal_clock_ns();
-    hal_line_join(&changes->ready, &work->link);
+    hal_fifo_push(&changes->ready, &work->link);
 }
 
 void hal_work_restart_locked(struct hal_work *work, struct hal_changes *changes)
 {
-    hal_line_join(&changes->ready, &work->link);
+    hal_fifo_push(&changes->ready, &work->link);
 }
 
 static void fail_locked(struct hal_work *work, enum hal_status status, const char *message)
@@ -59,7 +59,7 @@ bool hal_work_has_failed(struct hal_work *work)
 static void retire_locked(struct hal_work *work, struct hal_changes *changes)
 {
     work->is_ending = true;
-    hal_line_join(&changes->ended, &work->link);
+    hal_fifo_push(&changes->ended, &work->link);
 }
 
 /* Several threads may tell of ends. Whoever submits to one queue relies on their order: values of a
@@ -67,10 +67,10 @@ static void retire_locked(struct hal_work *work, struct hal_changes *changes)
 static void advance_locked(struct hal_engine *engine, uint32_t queue, struct hal_changes *changes)
 {
     const size_t link = offsetof(struct hal_work, on_queue);
-    struct hal_work *first = hal_line_first(&engine->queues[queue].committed, link);
+    struct hal_work *first = hal_fifo_first(&engine->queues[queue].committed, link);
     if (engine->queues[queue].is_retiring || !first || first->pending > 0)
         return;
-    (void)hal_line_take(&engine->queues[queue].committed, link);
+    (void)hal_fifo_pop(&engine->queues[queue].committed, link);
     engine->queues[queue].is_retiring = true;
     retire_locked(first, changes);
 }
@@ -89,7 +89,7 @@ static void resolve_locked(struct hal_work *work, struct hal_changes *changes)
 static void end(struct hal_work *work, struct hal_changes *changes)
 {
     if (!work->waits_on_device) {
-        hal_line_join(&changes->ended, &work->link);
+        hal_fifo_push(&changes->ended, &work->link);
         return;
     }
     pthread_mutex_lock(&hal_engine_lock);
@@ -161,7 +161,7 @@ bool hal_work_is_waiting(struct hal_work *work)
 void hal_work_commit_locked(struct hal_work *work, bool promises, struct hal_changes *changes)
 {
     work->is_committed = true;
-    hal_line_join(&work->engine->queues[work->queue].committed, &work->on_queue);
+    hal_fifo_push(&work->engine->queues[work->queue].committed, &work->on_queue);
     for (size_t i = 0; promises && i < work->signal_count; i++)
         hal_signal_link_locked(&work->signals[i], changes);
 }
@@ -332,12 +332,12 @@ void hal_engine_go_on(struct hal_changes *changes)
 {
     hal_changes_wake(changes);
     for (;;) {
-        struct hal_work *work = hal_line_take(&changes->ended, of_link);
+        struct hal_work *work = hal_fifo_pop(&changes->ended, of_link);
         if (work) {
             retire(work, changes);
             continue;
         }
-        work = hal_line_take(&changes->ready, of_link);
+        work = hal_fifo_pop(&changes->ready, of_link);
         if (!work)
             return;
         if (start(work, changes))

@@ -228,7 +228,7 @@ static void *run_submitter(void *argument)
     struct metal_device *device = argument;
     pthread_mutex_lock(&hal_engine_lock);
     for (;;) {
-        struct hal_work *work = hal_line_take(&device->ready, offsetof(struct hal_work, link));
+        struct hal_work *work = hal_fifo_pop(&device->ready, offsetof(struct hal_work, link));
         if (!work && device->stopping)
             break;
         if (!work) {

@@ -293,7 +293,7 @@ struct metal_device {
     struct metal_times times;
 
     /* The engine's lock. */
-    struct hal_line ready; /* submissions to be committed */
+    struct hal_fifo ready; /* submissions to be committed */
     struct metal_mark *free_marks;
     pthread_cond_t work; /* for the submitting thread */
     bool stopping;

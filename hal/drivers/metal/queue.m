@@ -16,7 +16,7 @@ static bool start(struct hal_work *work, struct hal_changes *changes)
     if (hal_work_has_failed(work))
         return true;
     pthread_mutex_lock(&hal_engine_lock);
-    hal_line_join(&device->ready, &work->link);
+    hal_fifo_push(&device->ready, &work->link);
     pthread_cond_signal(&device->work);
     pthread_mutex_unlock(&hal_engine_lock);
     return false;

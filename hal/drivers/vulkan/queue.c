@@ -120,7 +120,7 @@ enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
     const VkResult result = hand_over(submission, &handing);
     if (result == VK_SUCCESS) {
         pthread_mutex_lock(&hal_engine_lock);
-        hal_line_join(&queue->submissions, &submission->work.link);
+        hal_fifo_push(&queue->submissions, &submission->work.link);
         hal_work_commit_locked(&submission->work, !submission->is_guarded, changes);
         pthread_cond_signal(&queue->handed_in);
         pthread_mutex_unlock(&hal_engine_lock);
@@ -225,7 +225,7 @@ static struct vulkan_submission *next_of(struct vulkan_queue *queue)
     pthread_mutex_lock(&hal_engine_lock);
     while (!queue->submissions.first && !queue->device->is_stopping)
         pthread_cond_wait(&queue->handed_in, &hal_engine_lock);
-    struct hal_work *work = hal_line_take(&queue->submissions, offsetof(struct hal_work, link));
+    struct hal_work *work = hal_fifo_pop(&queue->submissions, offsetof(struct hal_work, link));
     pthread_mutex_unlock(&hal_engine_lock);
     return work ? to_vulkan_submission(work) : NULL;
 }

@@ -21,7 +21,7 @@ static bool is_blocked(struct vulkan_submission *submission)
     for (size_t i = 0; i < count; i++)
         is_busy |= programs[i]->is_busy;
     if (is_busy)
-        hal_line_join(&vulkan_device_of(submission)->blocked, &submission->work.link);
+        hal_fifo_push(&vulkan_device_of(submission)->blocked, &submission->work.link);
     for (size_t i = 0; i < count && !is_busy; i++)
         programs[i]->is_busy = programs[i]->is_exclusive;
     submission->holds_programs = !is_busy;
@@ -81,12 +81,12 @@ static enum hal_status prepare(struct hal_work *work, const struct hal_submissio
 /* Programs that run once at a time are free again: whoever waited for one may try. */
 static void unblock(struct vulkan_submission *submission, struct hal_changes *changes)
 {
-    struct hal_line *blocked = &vulkan_device_of(submission)->blocked;
+    struct hal_fifo *blocked = &vulkan_device_of(submission)->blocked;
     pthread_mutex_lock(&hal_engine_lock);
     for (size_t i = 0; i < submission->work.command_count; i++)
         vulkan_programs_of(submission)[i]->is_busy = false;
     for (struct hal_work *work;
-         (work = hal_line_take(blocked, offsetof(struct hal_work, link))) != NULL;)
+         (work = hal_fifo_pop(blocked, offsetof(struct hal_work, link))) != NULL;)
         hal_work_restart_locked(work, changes);
     pthread_mutex_unlock(&hal_engine_lock);
 }

@@ -10,7 +10,7 @@
 #ifndef HAL_VULKAN_VULKAN_H
 #define HAL_VULKAN_VULKAN_H
 
-#include "hal/base/line.h"
+#include "hal/base/fifo.h"
 #include "hal/compiler/spirv/spirv.h"
 #include "hal/core/engine/engine.h"
 
@@ -325,7 +325,7 @@ struct vulkan_queue {
     struct vulkan_hardware_queue *hardware; /* may serve several queues */
     VkSemaphore timeline;
     uint64_t last_number;        /* hardware's lock */
-    struct hal_line submissions; /* with the device; the engine's lock */
+    struct hal_fifo submissions; /* with the device; the engine's lock */
     pthread_cond_t handed_in;
     pthread_t thread;
     bool has_thread;
@@ -400,7 +400,7 @@ struct vulkan_device {
     int64_t clock_ns, clock_time_ns; /* at those ticks; when it was read */
 
     /* The engine's lock. */
-    struct hal_line blocked; /* submissions that wait for a program that runs once at a time */
+    struct hal_fifo blocked; /* submissions that wait for a program that runs once at a time */
     struct vulkan_submission *abandoned; /* that the device never ended */
     bool is_given_up;                    /* there are such */
     bool is_stopping;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/base/places.c: what a process needs for a while lies where the environment says. */
-#include "hal/base/places.h"
+/* hal/base/directories.c: what a process needs for a while lies where the environment says. */
+#include "hal/base/directories.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 

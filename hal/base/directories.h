@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where on the system things are kept. */
-#ifndef HAL_BASE_PLACES_H
-#define HAL_BASE_PLACES_H
+/* The cache's and temporary directories. */
+#ifndef HAL_BASE_DIRECTORIES_H
+#define HAL_BASE_DIRECTORIES_H
 
 #include "hal/base/status.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hal/base/places.h"
+#include "hal/base/directories.h"
 
 #include <errno.h>
 #include <fcntl.h>
