@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 17 };
+enum { HAL_DRIVER_ABI = 18 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -78,9 +78,9 @@ struct hal_buffer {
     struct hal_mapping exported;      /* core: `data` is NULL before the first export */
     struct hal_pool_block *transient; /* core (pool.h): of an alloca, until the dealloca */
     /* Core: the buffer of an alloca that this one is, or a subspan of; then it is retained. */
-    struct hal_buffer *lease;
-    _Atomic bool given_back; /* core: of a lease, by its dealloca */
-    bool is_slab;            /* core: holds transient memory, and is counted by the pool */
+    struct hal_buffer *allocation;
+    _Atomic bool is_freed; /* core: of such a buffer, by its dealloca */
+    bool is_slab;          /* core: holds transient memory, and is counted by the pool */
 };
 
 struct hal_executable {

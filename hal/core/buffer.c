@@ -34,7 +34,7 @@ static void destroy_buffer(struct hal_driver_device *top, struct hal_object *obj
     struct hal_pool *pool = buffer->is_slab ? &object->device->pool : NULL;
     const uint64_t bytes = buffer->bytes;
     end_export(top, buffer);
-    hal_memory_go(object->device, bytes, buffer->memory);
+    hal_account_sub(object->device, bytes, buffer->memory);
     top->ops->object_destroy(top, object);
     if (pool)
         hal_pool_slab_gone(pool, bytes);
@@ -56,7 +56,7 @@ enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_bu
     status = device->top->ops->buffer_create(device->top, &full, &buffer);
     if (status != HAL_OK)
         goto fail_gate;
-    hal_memory_come(device, buffer);
+    hal_account_add(device, buffer);
     buffer->object.destroy = destroy_buffer;
     hal_object_publish(&buffer->object, device, label);
     hal_gate_leave(&device->gate);

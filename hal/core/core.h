@@ -9,7 +9,7 @@
 #define HAL_CORE_H
 
 #include "hal/core/caching.h"
-#include "hal/core/ending.h"
+#include "hal/core/completion.h"
 #include "hal/core/pool/pool.h"
 #include "hal/core/promise.h"
 #include "hal/core/sized.h"
@@ -42,14 +42,14 @@ struct hal_gate {
  * application. */
 bool hal_gate_enter(struct hal_gate *gate);
 
-/* A call that a thread makes when it is inside no gate any more; the caller's memory. */
-struct hal_afterwards {
-    void (*run)(struct hal_afterwards *self);
-    struct hal_afterwards *next;
+/* A call that its thread makes after leaving its last gate; the caller owns the memory. */
+struct hal_deferred_call {
+    void (*run)(struct hal_deferred_call *self);
+    struct hal_deferred_call *next;
 };
 
-/* At once when the calling thread is inside none. */
-void hal_gate_afterwards(struct hal_afterwards *call);
+/* Calls at once when the calling thread is inside no gate. */
+void hal_gate_defer(struct hal_deferred_call *call);
 
 /* For destruction: never blocks; false when the gate is closed or the device stayed behind. */
 bool hal_gate_enter_destroy(struct hal_gate *gate);
@@ -199,8 +199,8 @@ struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *des
 
 /* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
 
-void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer);
-void hal_memory_go(struct hal_device *device, uint64_t bytes, uint32_t memory);
+void hal_account_add(struct hal_device *device, const struct hal_buffer *buffer);
+void hal_account_sub(struct hal_device *device, uint64_t bytes, uint32_t memory);
 
 /* The application lets go of the device: nothing of the pool keeps it alive afterwards. */
 void hal_transient_close(struct hal_device *device);
@@ -218,16 +218,16 @@ void hal_spare_arenas_free(struct hal_device *device);
 enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHECKED;
 /* ---- Queues (queue.c) --------------------------------------------------------------------- */
 
-/* Hands in the checked `desc` as the operation that `what` describes by its members from
- * `operation` to `host`. `ending` may be NULL. */
-enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                                  const struct hal_submission *what,
-                                  struct hal_ending *ending) HAL_CHECKED;
+/* Submits the checked `desc` as the operation that `what` describes by its members from
+ * `operation` to `host`. `completion` may be NULL. */
+enum hal_status hal_queue_submit_work(struct hal_device *device, const struct hal_submit_desc *desc,
+                                      const struct hal_submission *what,
+                                      struct hal_completion *completion) HAL_CHECKED;
 
 /* ---- What work may use (use.c) ------------------------------------------------------------- */
 
-/* A submission about to be handed in, as hal_queue_hand_in takes it. HAL_INVALID: it names a buffer
- * that was given back, or bytes that a scoped mapping still shows to the host. */
+/* Checks a submission before hal_queue_submit_work passes it on. HAL_INVALID: it names a
+ * buffer that was freed, or bytes that a scoped mapping still shows to the host. */
 enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit_desc *desc,
                               const struct hal_submission *what) HAL_CHECKED;
 
@@ -402,8 +402,8 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_usage(const struct hal_buffer *buffer,
                                 enum hal_buffer_usage usage) HAL_CHECKED;
-/* It was given back to the pool, or is a subspan of one that was. */
-enum hal_status hal_check_lease(const struct hal_buffer *buffer) HAL_CHECKED;
+/* HAL_INVALID: hal_queue_dealloca has freed the buffer, or the one that it is a subspan of. */
+enum hal_status hal_check_freed(const struct hal_buffer *buffer) HAL_CHECKED;
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                               uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,

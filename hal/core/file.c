@@ -112,7 +112,7 @@ enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_bytes)
 /* ---- Transfers ---------------------------------------------------------------------------- */
 
 struct transfer {
-    struct hal_ending ending;
+    struct hal_completion completion;
     struct hal_file *file; /* retained */
     uint64_t file_offset;
 };
@@ -174,10 +174,10 @@ static void end_transfer(struct transfer *transfer)
     free(transfer);
 }
 
-static void retired(struct hal_ending *ending, const struct hal_submission_result *result)
+static void retired(struct hal_completion *completion, const struct hal_submission_result *result)
 {
     (void)result;
-    end_transfer((struct transfer *)ending);
+    end_transfer((struct transfer *)completion);
 }
 
 struct parts {
@@ -215,7 +215,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     };
     what.offset = offset;
     const enum hal_status status =
-        hal_queue_hand_in(device, desc ? desc : &nothing, &what, &transfer->ending);
+        hal_queue_submit_work(device, desc ? desc : &nothing, &what, &transfer->completion);
     if (status != HAL_OK)
         end_transfer(transfer);
     return status;

@@ -6,12 +6,12 @@
 /* ---- Import ------------------------------------------------------------------------------- */
 
 struct hal_import {
-    struct hal_afterwards call;
+    struct hal_deferred_call call;
     void (*release)(void *user, void *pointer);
     void *user, *pointer;
 };
 
-static void give_back(struct hal_afterwards *call)
+static void give_back(struct hal_deferred_call *call)
 {
     struct hal_import *import = (struct hal_import *)call;
     if (import->release)
@@ -24,7 +24,7 @@ static void destroy_imported(struct hal_driver_device *top, struct hal_object *o
 {
     struct hal_import *import = ((struct hal_buffer *)object)->import;
     top->ops->object_destroy(top, object);
-    hal_gate_afterwards(&import->call);
+    hal_gate_defer(&import->call);
 }
 
 enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_buffer_desc *desc,

@@ -40,7 +40,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     if (status == HAL_DEVICE_LOST)
         status = fail_signals(&full);
     if (status == HAL_OK)
-        status = hal_queue_hand_in(device, &full, &what, NULL);
+        status = hal_queue_submit_work(device, &full, &what, NULL);
     hal_command_buffer_release(commands);
     return status;
 }
@@ -110,5 +110,5 @@ enum hal_status hal_queue_barrier(struct hal_device *device, const struct hal_su
     static const struct hal_submission what = {.operation = HAL_OPERATION_BARRIER};
     static const struct hal_submit_desc nothing = {0};
     HAL_TRY(hal_check_operation(device, desc));
-    return hal_queue_hand_in(device, desc ? desc : &nothing, &what, NULL);
+    return hal_queue_submit_work(device, desc ? desc : &nothing, &what, NULL);
 }

@@ -16,7 +16,7 @@
 #ifndef HAL_PROMISE_H
 #define HAL_PROMISE_H
 
-#include "hal/core/ending.h"
+#include "hal/core/completion.h"
 
 struct hal_promise;
 

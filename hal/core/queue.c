@@ -36,9 +36,9 @@ static void leave_queue(void *load, const struct hal_submission_result *result)
 
 static void leave_and_end(void *user, const struct hal_submission_result *result)
 {
-    struct hal_ending *ending = user;
-    leave_queue(ending->load, result);
-    ending->run(ending, result);
+    struct hal_completion *completion = user;
+    leave_queue(completion->load, result);
+    completion->run(completion, result);
 }
 
 /* The least busy of those that `queues` allows. */
@@ -59,9 +59,9 @@ static uint32_t choose_queue(const struct hal_device *device, uint64_t queues)
 }
 
 /* With the gate entered. */
-static enum hal_status hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                               const struct hal_submission *what, struct hal_ending *ending,
-                               uint64_t id)
+static enum hal_status submit_entered(struct hal_device *device, const struct hal_submit_desc *desc,
+                                      const struct hal_submission *what,
+                                      struct hal_completion *completion, uint64_t id)
 {
     struct hal_submission submission = *what;
     submission.id = id;
@@ -73,10 +73,10 @@ static enum hal_status hand_in(struct hal_device *device, const struct hal_submi
     submission.commands = desc->commands;
     submission.command_count = desc->command_count;
     _Atomic uint32_t *load = &device->queue_load[submission.queue];
-    submission.retired = ending ? leave_and_end : leave_queue;
-    submission.user = ending ? (void *)ending : (void *)load;
-    if (ending)
-        ending->load = load;
+    submission.retired = completion ? leave_and_end : leave_queue;
+    submission.user = completion ? (void *)completion : (void *)load;
+    if (completion)
+        completion->load = load;
     atomic_fetch_add_explicit(load, 1, memory_order_relaxed);
     struct hal_promise *promise = hal_promises_are_kept() ? hal_promise_begin(&submission) : NULL;
     const enum hal_status status = device->top->ops->queue_submit(device->top, &submission);
@@ -86,8 +86,9 @@ static enum hal_status hand_in(struct hal_device *device, const struct hal_submi
     return status;
 }
 
-enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                                  const struct hal_submission *what, struct hal_ending *ending)
+enum hal_status hal_queue_submit_work(struct hal_device *device, const struct hal_submit_desc *desc,
+                                      const struct hal_submission *what,
+                                      struct hal_completion *completion)
 {
     HAL_TRY(hal_check_use(device, desc, what));
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
@@ -99,7 +100,7 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
         hal_recorder_before(device);
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
-        status = hand_in(device, desc, what, ending, id);
+        status = submit_entered(device, desc, what, completion, id);
         hal_gate_leave(&device->gate);
     }
     if (device->window)
@@ -114,7 +115,7 @@ enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_sub
     HAL_KNOW(hal_submit_desc, desc);
     static const struct hal_submission execute = {.operation = HAL_OPERATION_EXECUTE};
     HAL_TRY(hal_check_submit(device, desc));
-    return hal_queue_hand_in(device, desc, &execute, NULL);
+    return hal_queue_submit_work(device, desc, &execute, NULL);
 }
 
 enum hal_status hal_queue_flush(struct hal_device *device, uint64_t queues)

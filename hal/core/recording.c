@@ -176,8 +176,8 @@ bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *o
                   recording->retained_count + 1, sizeof *recording->retained))
         return false;
     hal_object_retain(object);
-    if (object->kind == HAL_OBJECT_SUBSPAN && ((const struct hal_buffer *)object)->lease)
-        recording->has_leases = true;
+    if (object->kind == HAL_OBJECT_SUBSPAN && ((const struct hal_buffer *)object)->allocation)
+        recording->has_transients = true;
     recording->retained[recording->retained_count++] = object;
     recording->recent[slot] = object;
     return true;

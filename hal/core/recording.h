@@ -20,7 +20,7 @@ struct hal_recording {
     size_t arena_capacity;
     uint32_t open_groups;
     bool has_events;
-    bool has_leases; /* a command names a transient buffer */
+    bool has_transients; /* a command names a transient buffer */
 
     /* A retained object is found in `recent` nearly always, so that the list stays short; one
      * that was displaced there may be in the list twice and is then retained twice. */

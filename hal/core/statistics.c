@@ -10,7 +10,7 @@ static void raise_peak(_Atomic uint64_t *peak, uint64_t value)
         continue;
 }
 
-static void come(struct hal_memory_account *account, uint64_t bytes)
+static void account_add(struct hal_memory_account *account, uint64_t bytes)
 {
     const uint64_t now =
         atomic_fetch_add_explicit(&account->current_bytes, bytes, memory_order_relaxed) + bytes;
@@ -19,22 +19,22 @@ static void come(struct hal_memory_account *account, uint64_t bytes)
     atomic_fetch_add_explicit(&account->total_count, 1, memory_order_relaxed);
 }
 
-static void go(struct hal_memory_account *account, uint64_t bytes)
+static void account_sub(struct hal_memory_account *account, uint64_t bytes)
 {
     atomic_fetch_sub_explicit(&account->current_bytes, bytes, memory_order_relaxed);
     atomic_fetch_sub_explicit(&account->current_count, 1, memory_order_relaxed);
 }
 
-void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer)
+void hal_account_add(struct hal_device *device, const struct hal_buffer *buffer)
 {
-    come(&device->memory[HAL_MEMORY_TYPES], buffer->bytes);
-    come(&device->memory[buffer->memory % HAL_MEMORY_TYPES], buffer->bytes);
+    account_add(&device->memory[HAL_MEMORY_TYPES], buffer->bytes);
+    account_add(&device->memory[buffer->memory % HAL_MEMORY_TYPES], buffer->bytes);
 }
 
-void hal_memory_go(struct hal_device *device, uint64_t bytes, uint32_t memory)
+void hal_account_sub(struct hal_device *device, uint64_t bytes, uint32_t memory)
 {
-    go(&device->memory[HAL_MEMORY_TYPES], bytes);
-    go(&device->memory[memory % HAL_MEMORY_TYPES], bytes);
+    account_sub(&device->memory[HAL_MEMORY_TYPES], bytes);
+    account_sub(&device->memory[memory % HAL_MEMORY_TYPES], bytes);
 }
 
 static struct hal_memory_use read_account(const struct hal_memory_account *account)

@@ -8,8 +8,8 @@ void hal_subspan_destroy(struct hal_driver_device *top, struct hal_object *objec
     struct hal_buffer *subspan = (struct hal_buffer *)object;
     top->ops->object_destroy(top, object);
     hal_object_release(&subspan->root->object);
-    if (subspan->lease != subspan)
-        hal_object_release(subspan->lease ? &subspan->lease->object : NULL);
+    if (subspan->allocation != subspan)
+        hal_object_release(subspan->allocation ? &subspan->allocation->object : NULL);
     free(subspan);
 }
 
@@ -34,8 +34,8 @@ enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, u
         return status;
     }
     hal_object_retain(&subspan->root->object);
-    subspan->lease = buffer->lease;
-    hal_object_retain(subspan->lease ? &subspan->lease->object : NULL);
+    subspan->allocation = buffer->allocation;
+    hal_object_retain(subspan->allocation ? &subspan->allocation->object : NULL);
     *out_subspan = subspan;
     return HAL_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What work may not use: bytes that a scoped mapping shows to the host, and transient buffers that
- * were given back. A command buffer may have been recorded before either, so that its submission is
+ * were freed. A command buffer may have been recorded before either, so that its submission is
  * looked at, too. That costs something only while there is such a mapping or buffer. */
 #include "hal/core/recording.h"
 
@@ -20,7 +20,7 @@ static enum hal_status check_leases(const struct hal_command_buffer *commands)
     for (size_t i = 0; i < recording->retained_count; i++) {
         const struct hal_object *object = recording->retained[i];
         if (is_buffer(object))
-            HAL_TRY(hal_add_context(hal_check_lease((const struct hal_buffer *)object), "%s",
+            HAL_TRY(hal_add_context(hal_check_freed((const struct hal_buffer *)object), "%s",
                                     hal_object_name(&commands->object, name)));
     }
     return HAL_OK;
@@ -144,7 +144,7 @@ enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit
                               const struct hal_submission *what)
 {
     for (size_t i = 0; i < desc->command_count; i++) {
-        if (desc->commands[i]->recording->has_leases)
+        if (desc->commands[i]->recording->has_transients)
             HAL_TRY(check_leases(desc->commands[i]));
     }
     if (atomic_load_explicit(&device->scoped_count, memory_order_relaxed) == 0)

@@ -249,7 +249,7 @@ static void give_back(struct suite *suite, struct hal_buffer *buffer)
     check_ok(suite, hal_queue_dealloca(suite_device(suite), NULL, buffer));
 }
 
-#define GIVEN_BACK HAL_INVALID, "buffer 'lent'", "was given back by hal_queue_dealloca"
+#define FREED HAL_INVALID, "buffer 'lent'", "was freed by hal_queue_dealloca"
 
 static void recorded_after_its_end(struct suite *suite, uint64_t by_part)
 {
@@ -265,15 +265,15 @@ static void recorded_after_its_end(struct suite *suite, uint64_t by_part)
     const struct hal_binding binding = {used, 0, 16};
     const struct hal_buffer_barrier range = {used, 0, 16, 0, 0};
     const struct hal_barrier_desc barrier = {.buffers = &range, .buffer_count = 1};
-    check_fails(suite, hal_command_fill(commands, used, 0, 4, 0, 1), GIVEN_BACK);
-    check_fails(suite, hal_command_copy(commands, used, 0, other, 0, 4), GIVEN_BACK);
-    check_fails(suite, hal_command_copy(commands, other, 0, used, 0, 4), GIVEN_BACK);
-    check_fails(suite, hal_command_update(commands, data, used, 0, 4), GIVEN_BACK);
-    check_fails(suite, hal_command_push_descriptor_set(commands, 0, &binding, 1), GIVEN_BACK);
-    check_fails(suite, hal_command_barrier(commands, &barrier), GIVEN_BACK);
+    check_fails(suite, hal_command_fill(commands, used, 0, 4, 0, 1), FREED);
+    check_fails(suite, hal_command_copy(commands, used, 0, other, 0, 4), FREED);
+    check_fails(suite, hal_command_copy(commands, other, 0, used, 0, 4), FREED);
+    check_fails(suite, hal_command_update(commands, data, used, 0, 4), FREED);
+    check_fails(suite, hal_command_push_descriptor_set(commands, 0, &binding, 1), FREED);
+    check_fails(suite, hal_command_barrier(commands, &barrier), FREED);
     check_fails(suite, hal_command_dispatch_indirect(commands, suite_kernels(suite), 0, used, 0),
-                GIVEN_BACK);
-    check_fails(suite, hal_queue_fill(device, NULL, used, 0, 4, 0, 1), GIVEN_BACK);
+                FREED);
+    check_fails(suite, hal_queue_fill(device, NULL, used, 0, 4, 0, 1), FREED);
 }
 
 static void submitted_after_its_end(struct suite *suite, uint64_t use)
@@ -290,7 +290,7 @@ static void submitted_after_its_end(struct suite *suite, uint64_t use)
         suite_submit_and_wait(suite, commands);
     give_back(suite, buffer);
     check_fails(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0), HAL_INVALID,
-                "command buffer 'list'", "buffer 'lent'", "was given back by hal_queue_dealloca");
+                "command buffer 'list'", "buffer 'lent'", "was freed by hal_queue_dealloca");
 }
 
 /* The memory goes when the waits are met, and not before. */
@@ -308,8 +308,8 @@ static void seen_until_its_end(struct suite *suite, uint64_t unused)
     suite_read(suite, buffer, BYTES - 1, &byte, 1);
     check_u64(suite, byte, 0x5E);
     check_fails(suite, hal_queue_dealloca(suite_device(suite), NULL, buffer), HAL_INVALID,
-                "given back before");
-    check_fails(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, 1, 0, 1), GIVEN_BACK);
+                "freed before");
+    check_fails(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, 1, 0, 1), FREED);
     check_ok(suite, hal_semaphore_signal(end, 1));
 }
 

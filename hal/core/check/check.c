@@ -129,16 +129,17 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
                     buffer->bytes, offset, bytes);
 }
 
-enum hal_status hal_check_lease(const struct hal_buffer *buffer)
+enum hal_status hal_check_freed(const struct hal_buffer *buffer)
 {
-    char name[HAL_OBJECT_NAME_BYTES], lease[HAL_OBJECT_NAME_BYTES];
-    if (!buffer->lease || !atomic_load_explicit(&buffer->lease->given_back, memory_order_acquire))
+    char name[HAL_OBJECT_NAME_BYTES], allocation[HAL_OBJECT_NAME_BYTES];
+    if (!buffer->allocation ||
+        !atomic_load_explicit(&buffer->allocation->is_freed, memory_order_acquire))
         return HAL_OK;
     hal_object_name(&buffer->object, name);
-    if (buffer->lease == buffer)
-        return hal_fail(HAL_INVALID, "%s was given back by hal_queue_dealloca", name);
-    return hal_fail(HAL_INVALID, "%s is a part of %s, which was given back by hal_queue_dealloca",
-                    name, hal_object_name(&buffer->lease->object, lease));
+    if (buffer->allocation == buffer)
+        return hal_fail(HAL_INVALID, "%s was freed by hal_queue_dealloca", name);
+    return hal_fail(HAL_INVALID, "%s is a part of %s, which was freed by hal_queue_dealloca", name,
+                    hal_object_name(&buffer->allocation->object, allocation));
 }
 
 static const char *usage_name(enum hal_buffer_usage usage)
@@ -264,7 +265,7 @@ enum hal_status hal_check_transient(const struct hal_device *device,
     if (buffer->transient)
         return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "%s is not a transient buffer of hal_queue_alloca, or was given back before",
+                    "%s is not a transient buffer of hal_queue_alloca, or was freed before",
                     hal_object_name(&buffer->object, name));
 }
 

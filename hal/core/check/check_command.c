@@ -80,7 +80,7 @@ static enum hal_status check_operand(const struct hal_device *device,
                                      uint64_t bytes)
 {
     HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
-    HAL_TRY(hal_check_lease(buffer));
+    HAL_TRY(hal_check_freed(buffer));
     return hal_check_range(buffer, offset, bytes);
 }
 

@@ -10,12 +10,12 @@
 
 /* Of the rank's last reference. */
 struct hal_leaving {
-    struct hal_afterwards call;
+    struct hal_deferred_call call;
     struct hal_group *group;
     uint32_t rank;
 };
 
-static void leave(struct hal_afterwards *call)
+static void leave(struct hal_deferred_call *call)
 {
     struct hal_leaving *leaving = (struct hal_leaving *)call;
     hal_group_leave(leaving->group, leaving->rank);
@@ -29,7 +29,7 @@ static void destroy_channel(struct hal_driver_device *top, struct hal_object *ob
     struct hal_leaving *leaving = channel->leaving;
     top->ops->object_destroy(top, object);
     free(channel);
-    hal_gate_afterwards(&leaving->call);
+    hal_gate_defer(&leaving->call);
 }
 
 static enum hal_status create_rank(struct hal_device *device, struct hal_group *group,
@@ -157,7 +157,8 @@ enum hal_status hal_queue_collective(struct hal_device *device, const struct hal
         .bytes = work.receive ? work.receive_bytes : work.send_bytes,
         .collective = &work,
     };
-    const enum hal_status status = hal_queue_hand_in(device, desc ? desc : &nothing, &what, NULL);
+    const enum hal_status status =
+        hal_queue_submit_work(device, desc ? desc : &nothing, &what, NULL);
     if (status != HAL_OK)
         hal_meeting_unjoin(&work);
     return status;

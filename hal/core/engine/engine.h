@@ -32,7 +32,7 @@ struct hal_waiter;
 /* Protects what is marked "locked" below; drivers may protect their own lists by it. */
 extern HAL_API pthread_mutex_t hal_engine_lock;
 
-/* What a change under the lock leaves to be done without it: hal_engine_go_on does it. */
+/* Work that a change under the lock leaves for hal_engine_drain_ready, which runs without it. */
 enum { HAL_MAX_WAKES = 16 };
 struct hal_changes {
     struct hal_fifo ready, ended;
@@ -41,7 +41,7 @@ struct hal_changes {
 };
 
 /* Starts and retires submissions, and what becomes ready or ends by that, in a loop. */
-HAL_API void hal_engine_go_on(struct hal_changes *changes);
+HAL_API void hal_engine_drain_ready(struct hal_changes *changes);
 
 /* ---- Submissions -------------------------------------------------------------------------- */
 

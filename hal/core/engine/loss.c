@@ -92,7 +92,7 @@ void hal_engine_lose(struct hal_engine *engine, const char *message)
     pthread_mutex_unlock(&hal_engine_lock);
     if (is_new)
         hal_meetings_lose(engine, HAL_DEVICE_LOST, engine->why_lost);
-    hal_engine_go_on(&changes);
+    hal_engine_drain_ready(&changes);
 }
 
 enum hal_status hal_engine_judge(struct hal_engine *engine, enum hal_status status)

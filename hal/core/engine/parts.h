@@ -36,21 +36,21 @@ enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t val
 enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_semaphore *semaphore,
                                        uint64_t value) HAL_CHECKED;
 
-/* What a thread waits for. */
-struct hal_wish {
+/* The values that a thread waits for. */
+struct hal_wait_set {
     enum hal_wait_mode mode;
     const struct hal_semaphore_value *values;
     size_t count;
 };
 
-/* Without the lock: true when it is for sure. */
-bool hal_wish_is_fulfilled(const struct hal_wish *wish);
+/* Without the lock; false negatives are possible. */
+bool hal_wait_set_is_fulfilled(const struct hal_wait_set *set);
 
-/* Locked: true when waiting is over; *out_status is then what to return. */
-bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_status);
+/* Locked: true when the wait is over; *out_status is then its result. */
+bool hal_wait_set_is_resolved(const struct hal_wait_set *set, enum hal_status *out_status);
 
 /* HAL_TIMEOUT; the message names the first value that is not reached. */
-enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish) HAL_CHECKED;
+enum hal_status hal_wait_set_fail_timeout(const struct hal_wait_set *set) HAL_CHECKED;
 
 /* ---- Semaphores (semaphore.c); locked ----------------------------------------------------- */
 

@@ -173,7 +173,7 @@ enum hal_status hal_engine_semaphore_signal(struct hal_driver_device *self,
     if (status == HAL_OK)
         hal_semaphore_raise_locked(semaphore, value, &changes);
     pthread_mutex_unlock(&hal_engine_lock);
-    hal_engine_go_on(&changes);
+    hal_engine_drain_ready(&changes);
     return status;
 }
 
@@ -185,5 +185,5 @@ void hal_engine_semaphore_fail(struct hal_driver_device *self, struct hal_semaph
     pthread_mutex_lock(&hal_engine_lock);
     hal_semaphore_break_locked(semaphore, status, message, &changes);
     pthread_mutex_unlock(&hal_engine_lock);
-    hal_engine_go_on(&changes);
+    hal_engine_drain_ready(&changes);
 }

@@ -108,43 +108,43 @@ enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_sem
 
 /* ---- Waiting threads ---------------------------------------------------------------------- */
 
-bool hal_wish_is_fulfilled(const struct hal_wish *wish)
+bool hal_wait_set_is_fulfilled(const struct hal_wait_set *set)
 {
-    for (size_t i = 0; i < wish->count; i++) {
-        const uint64_t now = hal_timeline_value(wish->values[i].semaphore);
-        const bool reached = now != UINT64_MAX && now >= wish->values[i].value;
-        if (reached != (wish->mode == HAL_WAIT_ALL))
+    for (size_t i = 0; i < set->count; i++) {
+        const uint64_t now = hal_timeline_value(set->values[i].semaphore);
+        const bool reached = now != UINT64_MAX && now >= set->values[i].value;
+        if (reached != (set->mode == HAL_WAIT_ALL))
             return reached;
     }
-    return wish->mode == HAL_WAIT_ALL;
+    return set->mode == HAL_WAIT_ALL;
 }
 
-bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_status)
+bool hal_wait_set_is_resolved(const struct hal_wait_set *set, enum hal_status *out_status)
 {
     const struct hal_semaphore *failed = NULL;
     size_t failures = 0;
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct hal_semaphore *semaphore = wish->values[i].semaphore;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct hal_semaphore *semaphore = set->values[i].semaphore;
         if (hal_timeline_value(semaphore) != UINT64_MAX)
             continue;
         failed = failed ? failed : semaphore;
         failures++;
     }
-    if (failed && (wish->mode == HAL_WAIT_ALL || failures == wish->count)) {
+    if (failed && (set->mode == HAL_WAIT_ALL || failures == set->count)) {
         *out_status = failure_of(failed);
         return true;
     }
     *out_status = HAL_OK;
-    return hal_wish_is_fulfilled(wish);
+    return hal_wait_set_is_fulfilled(set);
 }
 
 /* Who waits for any value waits for the others when a semaphore has failed, and may do so in vain.
  */
-static enum hal_status add_failure(enum hal_status status, const struct hal_wish *wish)
+static enum hal_status add_failure(enum hal_status status, const struct hal_wait_set *set)
 {
     char name[HAL_OBJECT_NAME_BYTES];
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct hal_semaphore *const semaphore = wish->values[i].semaphore;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct hal_semaphore *const semaphore = set->values[i].semaphore;
         if (hal_timeline_value(semaphore) == UINT64_MAX)
             return hal_add_context(status, "%s has failed (%s)",
                                    hal_object_name(&semaphore->object, name),
@@ -154,17 +154,17 @@ static enum hal_status add_failure(enum hal_status status, const struct hal_wish
 }
 
 /* The message names the first value that is not reached. */
-enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish)
+enum hal_status hal_wait_set_fail_timeout(const struct hal_wait_set *set)
 {
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct hal_semaphore_value *wanted = &wish->values[i];
+    for (size_t i = 0; i < set->count; i++) {
+        const struct hal_semaphore_value *wanted = &set->values[i];
         const uint64_t now = hal_timeline_value(wanted->semaphore);
         char name[HAL_OBJECT_NAME_BYTES];
         if (now < wanted->value)
             return add_failure(
                 hal_fail(HAL_TIMEOUT, "%s did not reach %" PRIu64 " in time, it is at %" PRIu64,
                          hal_object_name(&wanted->semaphore->object, name), wanted->value, now),
-                wish);
+                set);
     }
     return hal_fail(HAL_TIMEOUT, "the semaphores did not reach their values in time");
 }

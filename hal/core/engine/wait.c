@@ -33,12 +33,12 @@ void hal_changes_wake(struct hal_changes *changes)
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
-static void register_locked(struct hal_engine *engine, const struct hal_wish *wish,
+static void register_locked(struct hal_engine *engine, const struct hal_wait_set *set,
                             struct hal_waiter *waiter, struct hal_wait *waits)
 {
     waiter->missing = 0;
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct hal_semaphore_value *wanted = &wish->values[i];
+    for (size_t i = 0; i < set->count; i++) {
+        const struct hal_semaphore_value *wanted = &set->values[i];
         const uint64_t now = hal_timeline_value(wanted->semaphore);
         waits[i] = (struct hal_wait){
             .semaphore = wanted->semaphore, .value = wanted->value, .thread = waiter};
@@ -47,7 +47,7 @@ static void register_locked(struct hal_engine *engine, const struct hal_wish *wi
         hal_wait_link_locked(&waits[i]);
         waiter->missing++;
     }
-    if (wish->mode == HAL_WAIT_ANY)
+    if (set->mode == HAL_WAIT_ANY)
         waiter->missing = 1;
     waiter->previous = NULL;
     waiter->next = engine->first_thread;
@@ -56,10 +56,10 @@ static void register_locked(struct hal_engine *engine, const struct hal_wish *wi
     engine->first_thread = waiter;
 }
 
-static void unregister_locked(struct hal_engine *engine, const struct hal_wish *wish,
+static void unregister_locked(struct hal_engine *engine, const struct hal_wait_set *set,
                               struct hal_waiter *waiter, struct hal_wait *waits)
 {
-    for (size_t i = 0; i < wish->count; i++)
+    for (size_t i = 0; i < set->count; i++)
         hal_wait_unlink_locked(&waits[i]);
     if (waiter->previous)
         waiter->previous->next = waiter->next;
@@ -91,21 +91,21 @@ static void sleep_until(struct hal_waiter *waiter, int64_t deadline_ns)
 /* Short work ends sooner than a thread falls asleep and wakes again: while the device works, a
  * thread polls first. Without that, another thread of the host has to come first, perhaps one that
  * was just woken on the processor that polling would hold. */
-static enum hal_status wait_slowly(struct hal_engine *engine, const struct hal_wish *wish,
+static enum hal_status wait_slowly(struct hal_engine *engine, const struct hal_wait_set *set,
                                    struct hal_wait *waits, int64_t deadline_ns)
 {
     static const int64_t patience_ns = 10000;
     enum hal_status status;
     bool is_late = false;
     pthread_mutex_lock(&hal_engine_lock);
-    while (!hal_wish_is_decided(wish, &status)) {
+    while (!hal_wait_set_is_resolved(set, &status)) {
         if (is_late || engine->is_interrupted) {
             status = HAL_TIMEOUT;
             break;
         }
         struct hal_waiter waiter = {0};
         const bool is_at_work = engine->first != NULL;
-        register_locked(engine, wish, &waiter, waits);
+        register_locked(engine, set, &waiter, waits);
         pthread_mutex_unlock(&hal_engine_lock);
         if (is_at_work) {
             const int64_t patient_ns = hal_clock_ns() + patience_ns;
@@ -114,10 +114,10 @@ static enum hal_status wait_slowly(struct hal_engine *engine, const struct hal_w
         sleep_until(&waiter, deadline_ns);
         is_late = deadline_ns != HAL_FOREVER && hal_clock_ns() >= deadline_ns;
         pthread_mutex_lock(&hal_engine_lock);
-        unregister_locked(engine, wish, &waiter, waits);
+        unregister_locked(engine, set, &waiter, waits);
     }
     pthread_mutex_unlock(&hal_engine_lock);
-    return status == HAL_TIMEOUT ? hal_wish_fail_timeout(wish) : status;
+    return status == HAL_TIMEOUT ? hal_wait_set_fail_timeout(set) : status;
 }
 
 enum hal_status hal_engine_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
@@ -125,8 +125,8 @@ enum hal_status hal_engine_semaphores_wait(struct hal_driver_device *self, enum 
                                            int64_t timeout_ns)
 {
     enum { FEW = 8 };
-    const struct hal_wish wish = {mode, values, count};
-    if (hal_wish_is_fulfilled(&wish))
+    const struct hal_wait_set set = {mode, values, count};
+    if (hal_wait_set_is_fulfilled(&set))
         return HAL_OK;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     struct hal_wait few[FEW], *waits = few;
@@ -134,7 +134,7 @@ enum hal_status hal_engine_semaphores_wait(struct hal_driver_device *self, enum 
         waits = hal_alloc(count, sizeof *waits);
     if (!waits)
         return hal_fail(HAL_NO_MEMORY, "no memory to wait for %zu semaphores", count);
-    const enum hal_status status = wait_slowly(to_engine(self), &wish, waits, deadline_ns);
+    const enum hal_status status = wait_slowly(to_engine(self), &set, waits, deadline_ns);
     if (waits != few)
         free(waits);
     return status;

@@ -101,7 +101,7 @@ void hal_work_end(struct hal_work *work)
 {
     struct hal_changes changes = {0};
     end(work, &changes);
-    hal_engine_go_on(&changes);
+    hal_engine_drain_ready(&changes);
 }
 
 /* ---- Waits -------------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static bool start(struct hal_work *work, struct hal_changes *changes)
     return status != HAL_OK;
 }
 
-void hal_engine_go_on(struct hal_changes *changes)
+void hal_engine_drain_ready(struct hal_changes *changes)
 {
     hal_changes_wake(changes);
     for (;;) {
@@ -475,7 +475,7 @@ enum hal_status hal_engine_submit(struct hal_driver_device *self,
         release_signals(work);
         engine->ops->free(work);
     }
-    hal_engine_go_on(&changes); /* may leave other messages */
+    hal_engine_drain_ready(&changes); /* may leave other messages */
     return status == HAL_DEVICE_LOST
                ? hal_add_context(hal_engine_check(engine), "submission %" PRIu64, source->id)
                : status;

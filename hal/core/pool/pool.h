@@ -15,14 +15,14 @@
 #ifndef HAL_POOL_H
 #define HAL_POOL_H
 
-#include "hal/core/ending.h"
+#include "hal/core/completion.h"
 #include "hal/core/promise.h"
 
 enum hal_release_state { HAL_RELEASE_PENDING, HAL_RELEASE_DONE, HAL_RELEASE_FAILED };
 
 /* A dealloca that was handed in. */
 struct hal_pool_release {
-    struct hal_ending ending;
+    struct hal_completion completion;
     struct hal_pool_release *next;   /* those that no block refers to */
     uint64_t id;                     /* counts releases */
     struct hal_semaphore *semaphore; /* owns the reference */

@@ -219,15 +219,15 @@ static enum hal_status submit_alloca(struct hal_device *device, const struct hal
     if (semaphore->value)
         add_wait(&lists, semaphore->semaphore, semaphore->value);
     end_lists(&lists, desc, semaphore->semaphore, semaphore->value + 1);
-    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what, NULL);
+    const enum hal_status status = hal_queue_submit_work(device, &lists.desc, &what, NULL);
     free(lists.values);
     return status;
 }
 
 /* Before the signals can be seen. The release is not touched afterwards: it may be gone. */
-static void released(struct hal_ending *ending, const struct hal_submission_result *result)
+static void released(struct hal_completion *completion, const struct hal_submission_result *result)
 {
-    struct hal_pool_release *release = (struct hal_pool_release *)ending;
+    struct hal_pool_release *release = (struct hal_pool_release *)completion;
     atomic_store_explicit(&release->state,
                           result->status == HAL_OK ? HAL_RELEASE_DONE : HAL_RELEASE_FAILED,
                           memory_order_release);
@@ -243,11 +243,12 @@ static enum hal_status submit_dealloca(struct hal_device *device,
                                         .buffer = buffer->root,
                                         .offset = buffer->root_offset,
                                         .bytes = buffer->bytes};
-    release->ending.run = released;
+    release->completion.run = released;
     HAL_TRY(make_lists(desc, 1, &lists));
     add_wait(&lists, release->semaphore, release->value - 1);
     end_lists(&lists, desc, release->semaphore, release->value);
-    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what, &release->ending);
+    const enum hal_status status =
+        hal_queue_submit_work(device, &lists.desc, &what, &release->completion);
     free(lists.values);
     return status;
 }
@@ -301,7 +302,7 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
     hal_pool_taken(&device->pool, block);
     buffer->transient = block;
     buffer->object.destroy = destroy_transient;
-    buffer->lease = buffer;
+    buffer->allocation = buffer;
     *out_buffer = buffer;
     return HAL_OK;
 
@@ -333,7 +334,7 @@ enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_s
         return status;
     }
     buffer->transient = NULL;
-    atomic_store_explicit(&buffer->given_back, true, memory_order_release);
+    atomic_store_explicit(&buffer->is_freed, true, memory_order_release);
     hal_pool_give(&device->pool, block, release);
     return HAL_OK;
 }

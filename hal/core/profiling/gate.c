@@ -11,9 +11,9 @@
 static _Atomic uint32_t next_stripe;
 
 struct thread {
-    uint32_t stripe;                     /* its number + 1; 0: none yet */
-    uint32_t depth;                      /* gates that it is inside of */
-    struct hal_afterwards *first, *last; /* to be called at depth 0 */
+    uint32_t stripe;                        /* its number + 1; 0: none yet */
+    uint32_t depth;                         /* gates that it is inside of */
+    struct hal_deferred_call *first, *last; /* to be called at depth 0 */
 };
 
 static struct thread *self(void)
@@ -43,7 +43,7 @@ static void leave(struct hal_gate *gate, struct thread *thread)
 static void run_calls(struct thread *thread)
 {
     while (thread->depth == 0 && thread->first) {
-        struct hal_afterwards *call = thread->first;
+        struct hal_deferred_call *call = thread->first;
         thread->first = call->next;
         call->run(call);
     }
@@ -56,7 +56,7 @@ void hal_gate_leave(struct hal_gate *gate)
     run_calls(thread);
 }
 
-void hal_gate_afterwards(struct hal_afterwards *call)
+void hal_gate_defer(struct hal_deferred_call *call)
 {
     struct thread *thread = self();
     call->next = NULL;

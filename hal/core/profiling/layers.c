@@ -409,8 +409,8 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
 
 /* The file is completed, and the recording goes on in the next one, before anything else happens:
  * what is in none of the two files never was. */
-static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
-                             const struct hal_profiling_options *options)
+static enum hal_status continue_in(struct hal_device *device, hal_layer_begin *begin,
+                                   const struct hal_profiling_options *options)
 {
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status ended = layer->end(layer);
@@ -446,7 +446,7 @@ static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
     }
     options.file = file;
     options.force = false;
-    return go_on(device, begin, &options);
+    return continue_in(device, begin, &options);
 }
 
 enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t timeout_ns)

@@ -220,7 +220,7 @@ static void commit(struct metal_submission *submission)
     hal_work_commit_locked(work, submission->mark != NULL, &changes);
     pthread_mutex_unlock(&hal_engine_lock);
     metal_submission_resolve(submission, status);
-    hal_engine_go_on(&changes);
+    hal_engine_drain_ready(&changes);
 }
 
 static void *run_submitter(void *argument)

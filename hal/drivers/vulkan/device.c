@@ -235,7 +235,7 @@ static const struct hal_driver_ops ops = {
 
 /* ---- Parameters ----------------------------------------------------------------------------- */
 
-struct wishes {
+struct settings {
     uint32_t queues;
     bool pools; /* no pushed descriptors */
     int64_t watchdog_ns;
@@ -283,9 +283,9 @@ static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, 
 }
 
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
-                                       struct wishes *out_wishes)
+                                       struct settings *out_wishes)
 {
-    *out_wishes = (struct wishes){.queues = 1};
+    *out_wishes = (struct settings){.queues = 1};
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "queues") == 0)
             HAL_TRY(read_queues(&parameters[i], &out_wishes->queues));
@@ -338,7 +338,7 @@ static bool has_extension(VkPhysicalDevice physical, const char *wanted)
 }
 
 /* All that the device has, but for what costs time and what only tools need. */
-static enum hal_status make_device(struct vulkan_device *device, const struct wishes *wishes,
+static enum hal_status make_device(struct vulkan_device *device, const struct settings *settings,
                                    uint32_t queues)
 {
     VkPhysicalDeviceVulkan12Features v12 = {
@@ -358,7 +358,7 @@ static enum hal_status make_device(struct vulkan_device *device, const struct wi
         return hal_fail(HAL_UNSUPPORTED, "the device has no timeline semaphores");
     for (uint32_t i = 0; i < HAL_MAX_QUEUES; i++)
         priorities[i] = 1.0F;
-    device->has_push = !wishes->pools &&
+    device->has_push = !settings->pools &&
                        has_extension(device->physical, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) &&
                        vk.CmdPushDescriptorSetKHR;
     if (device->has_push)
@@ -457,7 +457,7 @@ static void read_limits(struct vulkan_device *device)
     vk.GetPhysicalDeviceMemoryProperties(device->physical, &device->memories);
 }
 
-static enum hal_status start(struct vulkan_device *device, const struct wishes *wishes)
+static enum hal_status start(struct vulkan_device *device, const struct settings *settings)
 {
     const VkPipelineCacheCreateInfo cache = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     uint32_t hardware;
@@ -468,10 +468,10 @@ static enum hal_status start(struct vulkan_device *device, const struct wishes *
                         VK_API_VERSION_MINOR(properties_of(device->physical).apiVersion));
     read_limits(device);
     HAL_TRY(choose_family(device, &hardware));
-    hardware = hardware < wishes->queues ? hardware : wishes->queues;
-    HAL_TRY(make_device(device, wishes, hardware));
+    hardware = hardware < settings->queues ? hardware : settings->queues;
+    HAL_TRY(make_device(device, settings, hardware));
     vulkan_heap_init(device);
-    HAL_TRY(make_queues(device, hardware, wishes->queues));
+    HAL_TRY(make_queues(device, hardware, settings->queues));
     const VkResult result =
         vk.CreatePipelineCache(device->device, &cache, NULL, &device->pipelines);
     if (result != VK_SUCCESS)
@@ -486,15 +486,15 @@ static enum hal_status start(struct vulkan_device *device, const struct wishes *
 }
 
 static void describe(const struct vulkan_device *device, uint32_t index,
-                     const struct wishes *wishes, struct hal_device_info *out_info)
+                     const struct settings *settings, struct hal_device_info *out_info)
 {
     const VkPhysicalDeviceLimits *limits = &device->limits;
     const uint32_t version = device->properties.apiVersion;
     int used = snprintf(out_info->uri, sizeof out_info->uri, "vulkan://%u?queues=%u%s", index,
-                        device->queue_count, wishes->pools ? "&descriptors=pool" : "");
-    if (wishes->watchdog_ns)
+                        device->queue_count, settings->pools ? "&descriptors=pool" : "");
+    if (settings->watchdog_ns)
         snprintf(out_info->uri + used, sizeof out_info->uri - (size_t)used,
-                 "&watchdog=%" PRId64 "ms", wishes->watchdog_ns / 1000000);
+                 "&watchdog=%" PRId64 "ms", settings->watchdog_ns / 1000000);
     snprintf(out_info->driver, sizeof out_info->driver, "vulkan");
     snprintf(out_info->name, sizeof out_info->name, "%.127s", device->properties.deviceName);
     snprintf(out_info->architecture, sizeof out_info->architecture, "vulkan %u.%u",
@@ -516,9 +516,9 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
                                    size_t parameter_count, struct hal_device_info *out_info,
                                    struct hal_driver_device **out_device)
 {
-    struct wishes wishes;
+    struct settings settings;
     uint32_t index = 0;
-    HAL_TRY(read_parameters(parameters, parameter_count, &wishes));
+    HAL_TRY(read_parameters(parameters, parameter_count, &settings));
     struct vulkan_device *device = hal_alloc(1, sizeof *device);
     if (!device)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device");
@@ -528,19 +528,19 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         return status;
     }
     hal_engine_init(&device->engine, &ops, &vulkan_engine_ops);
-    device->engine.injection = wishes.injection;
-    device->watchdog_ns = wishes.watchdog_ns;
+    device->engine.injection = settings.injection;
+    device->watchdog_ns = settings.watchdog_ns;
     pthread_mutex_init(&device->spare_lock, NULL);
     pthread_mutex_init(&device->clock_lock, NULL);
     status = find_physical(path, &index, &device->physical);
     if (status == HAL_OK)
-        status = start(device, &wishes);
+        status = start(device, &settings);
     if (status != HAL_OK) {
         hal_engine_finish(&device->engine);
         free_device(device);
         return status;
     }
-    describe(device, index, &wishes, out_info);
+    describe(device, index, &settings, out_info);
     *out_device = &device->engine.base;
     return HAL_OK;
 }

@@ -33,8 +33,8 @@ static unsigned count(void)
     return now;
 }
 
-static void hand_in(struct hal_device *device, struct hal_channel *channel,
-                    struct hal_buffer *buffer)
+static void submit_reduction(struct hal_device *device, struct hal_channel *channel,
+                             struct hal_buffer *buffer)
 {
     assert_ok(
         hal_queue_collective(device, NULL,
@@ -61,15 +61,15 @@ TEST(the_log_names_them)
     }
     assert_ok(
         hal_channel_create(devices, 3, &(struct hal_channel_desc){.label = "ring"}, channels));
-    hand_in(devices[1], channels[1], buffers[1]);
+    submit_reduction(devices[1], channels[1], buffers[1]);
     while (count() < 2)
         sched_yield();
     pthread_mutex_lock(&lock);
     assert_non_null(strstr(complaint, "all-reduce, number 0 of channel 'ring' has waited"));
     assert_non_null(strstr(complaint, "for ranks 0, 2"));
     pthread_mutex_unlock(&lock);
-    hand_in(devices[0], channels[0], buffers[0]);
-    hand_in(devices[2], channels[2], buffers[2]);
+    submit_reduction(devices[0], channels[0], buffers[0]);
+    submit_reduction(devices[2], channels[2], buffers[2]);
     for (size_t i = 0; i < 3; i++) {
         assert_ok(hal_device_wait_idle(devices[i], HAL_FOREVER));
         hal_channel_release(channels[i]);
