@@ -22,7 +22,7 @@
 #define HAL_DRIVER_H
 
 #include "hal/base/os.h"
-#include "hal/core/collectives/meeting.h"
+#include "hal/core/collectives/rendezvous.h"
 #include "hal/hal.h"
 
 #include <stdatomic.h>

@@ -92,7 +92,7 @@ static enum hal_status host_call(void *user, void *data, uint64_t bytes)
 
 /* What other ranks send is in no trace of this device: both sides of its part are recorded, so that
  * a replay has what it received, and compares what it sends. On the thread that moves the data. */
-static void begin_meeting(struct capture_call *call, struct capture_submission *submission)
+static void begin_collective(struct capture_call *call, struct capture_submission *submission)
 {
     capture_call_at_once(call);
     capture_call_take_ticket(call);
@@ -112,7 +112,7 @@ static void collective_begins(void *user, const struct hal_collective_work *work
                                             .data = sent};
     if (!call.thread)
         return;
-    begin_meeting(&call, submission);
+    begin_collective(&call, submission);
     if (content.bytes)
         capture_record_content(call.thread, &content);
 }
@@ -132,7 +132,7 @@ static void collective_ends(void *user, const struct hal_collective_work *work,
         return;
     if (!submission->met) {
         call.status = HAL_OK;
-        begin_meeting(&call, submission);
+        begin_collective(&call, submission);
         call.status = status;
     }
     capture_call_at_once(&call);

@@ -306,7 +306,7 @@ static void examine(struct report *report)
     look_at_terminal(report);
 }
 
-static int complain(int exit_status)
+static int fail(int exit_status)
 {
     hal_print(stderr, "hal-capture: %s\n", hal_message());
     return exit_status;
@@ -324,7 +324,7 @@ static int report_all(bool json)
         print_text(&report);
     else if (!print_json(&report))
         exit_status = EXIT_UNWRITTEN;
-    return hal_output_end() == HAL_OK ? exit_status : complain(EXIT_UNWRITTEN);
+    return hal_output_end() == HAL_OK ? exit_status : fail(EXIT_UNWRITTEN);
 }
 
 int capture_doctor(char **argv, void (*print_version)(void))
@@ -352,11 +352,11 @@ int capture_doctor(char **argv, void (*print_version)(void))
     struct hal_words words;
     bool json = false;
     if (hal_command_line_parse(&line, argv, &json, &words) != HAL_OK)
-        return complain(EXIT_USAGE);
+        return fail(EXIT_USAGE);
     if (words.asked != HAL_ASKED_NOTHING)
-        return hal_command_line_answer(&line, words.asked) == HAL_OK ? 0 : complain(EXIT_UNWRITTEN);
+        return hal_command_line_answer(&line, words.asked) == HAL_OK ? 0 : fail(EXIT_UNWRITTEN);
     if (!words.count)
         return report_all(json);
     (void)hal_fail(HAL_INVALID, "doctor: '%s' is one argument too many", words.words[0]);
-    return complain(EXIT_USAGE);
+    return fail(EXIT_USAGE);
 }

@@ -116,7 +116,7 @@ struct hal_device {
     uint64_t captures;       /* begun so far; changes with the gate closed */
     _Atomic bool captured;   /* a layer is in the chain */
     struct hal_layer *layer; /* of the thread that made profiling_busy true */
-    char *told_file; /* its end says where it is; NULL: the program has named the file itself */
+    char *announced_file;    /* the log names it at its end; NULL: the program has named it */
     struct hal_recorder recorder;
     struct hal_window *window; /* NULL: there is none; as long as the handle */
 

@@ -122,8 +122,8 @@ void hal_device_retain(struct hal_device *device)
 /* The driver's own references to objects end with the work. */
 static void finish_work(struct hal_device *device)
 {
-    static const int64_t patience_ns = 10000000000;
-    while (device->driver->ops->device_wait_idle(device->driver, patience_ns) == HAL_TIMEOUT)
+    static const int64_t timeout_ns = 10000000000;
+    while (device->driver->ops->device_wait_idle(device->driver, timeout_ns) == HAL_TIMEOUT)
         hal_log(HAL_LOG_WARN, "releasing device '%s': %s", device->info.uri, hal_message());
 }
 

@@ -152,7 +152,7 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 
 /* ---- HOST_METAL=pipelines-meet=N ------------------------------------------------------------ */
 
-static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t overlap_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 
 /* Whoever makes the pipelines of a library one after the other waits here in vain. */
@@ -166,19 +166,19 @@ static void meet(HMLibrary *library)
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += (time_t)patience;
     int late = 0;
-    pthread_mutex_lock(&meeting_lock);
+    pthread_mutex_lock(&overlap_lock);
     source->_pipelines++;
     if (source->_pipelines > 1)
         source->_pipelines_have_met = YES;
     pthread_cond_broadcast(&met);
     while (!source->_pipelines_have_met && !late)
-        late = pthread_cond_timedwait(&met, &meeting_lock, &end);
+        late = pthread_cond_timedwait(&met, &overlap_lock, &end);
     hm_check(source->_pipelines_have_met, "pipeline-made-alone",
              "newComputePipelineState: nobody else makes one of the library's %lu kernels for %lu "
              "seconds",
              library->_names.count, patience);
     source->_pipelines--;
-    pthread_mutex_unlock(&meeting_lock);
+    pthread_mutex_unlock(&overlap_lock);
 }
 
 /* ---- Making them -------------------------------------------------------------------------- */

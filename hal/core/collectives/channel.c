@@ -22,7 +22,7 @@ static void leave(struct hal_deferred_call *call)
     free(leaving);
 }
 
-/* The others may be told: outside of all gates. */
+/* Leaving may notify the other ranks: outside of all gates. */
 static void destroy_channel(struct hal_driver_device *top, struct hal_object *object)
 {
     struct hal_channel *channel = (struct hal_channel *)(void *)object;
@@ -149,7 +149,7 @@ enum hal_status hal_queue_collective(struct hal_device *device, const struct hal
     HAL_TRY(hal_device_check_here(device));
     struct hal_collective_work work = resolve(collective);
     struct hal_channel *channel = collective->channel;
-    HAL_TRY(hal_meeting_join(channel->group, channel->rank, &work));
+    HAL_TRY(hal_rendezvous_join(channel->group, channel->rank, &work));
     const struct hal_submission what = {
         .operation = HAL_OPERATION_COLLECTIVE,
         .buffer = work.receive ? work.receive : work.send,
@@ -160,6 +160,6 @@ enum hal_status hal_queue_collective(struct hal_device *device, const struct hal
     const enum hal_status status =
         hal_queue_submit_work(device, desc ? desc : &nothing, &what, NULL);
     if (status != HAL_OK)
-        hal_meeting_unjoin(&work);
+        hal_rendezvous_unjoin(&work);
     return status;
 }

@@ -3,16 +3,16 @@
  * there are groups. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
-#include "hal/core/collectives/meeting_parts.h"
+#include "hal/core/collectives/rendezvous_parts.h"
 #include "hal/core/core.h"
 
 #include <stdio.h>
 
-#define DEFAULT_PATIENCE_NS INT64_C(10000000000)
+#define DEFAULT_WARN_AFTER_NS INT64_C(10000000000)
 
-pthread_mutex_t hal_meetings_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hal_rendezvous_lock = PTHREAD_MUTEX_INITIALIZER;
 struct hal_group *hal_groups;
-int64_t hal_meetings_patience_ns;
+int64_t hal_rendezvous_warn_after_ns;
 
 /* ---- Watch --------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ struct watch {
     bool stopping;
 };
 
-static struct watch *watch; /* hal_meetings_lock, as all of it */
+static struct watch *watch; /* hal_rendezvous_lock, as all of it */
 
 void hal_watch_look_locked(void)
 {
@@ -31,29 +31,31 @@ void hal_watch_look_locked(void)
 }
 
 /* The next time waits as long as this one did. */
-static void complain_locked(struct hal_meeting *meeting, int64_t now_ns)
+static void warn_locked(struct hal_rendezvous *rendezvous, int64_t now_ns)
 {
     char name[2 * NAME_BYTES], ranks[2 * NAME_BYTES];
-    const int64_t waited_ns = now_ns - meeting->since_ns;
-    hal_meeting_name_missing(meeting, ranks, sizeof ranks);
+    const int64_t waited_ns = now_ns - rendezvous->since_ns;
+    hal_rendezvous_name_missing(rendezvous, ranks, sizeof ranks);
     hal_log(HAL_LOG_WARN, "%s has waited %.3g s for %s",
-            hal_meeting_name(meeting, meeting->first->work, name), (double)waited_ns / 1e9, ranks);
-    meeting->complain_ns = now_ns + waited_ns;
+            hal_rendezvous_name(rendezvous, rendezvous->first->work, name), (double)waited_ns / 1e9,
+            ranks);
+    rendezvous->warn_ns = now_ns + waited_ns;
 }
 
-/* Complains of what is due; when to look again. */
+/* Warns of stalls that are due; returns when to look again. */
 static int64_t look_locked(void)
 {
     const int64_t now_ns = hal_clock_ns();
     int64_t next_ns = HAL_FOREVER;
     for (struct hal_group *group = hal_groups; group; group = group->next) {
-        for (struct hal_meeting *meeting = group->meetings; meeting; meeting = meeting->next) {
-            if (!meeting->complain_ns)
+        for (struct hal_rendezvous *rendezvous = group->pending; rendezvous;
+             rendezvous = rendezvous->next) {
+            if (!rendezvous->warn_ns)
                 continue;
-            if (meeting->complain_ns <= now_ns)
-                complain_locked(meeting, now_ns);
-            if (meeting->complain_ns < next_ns)
-                next_ns = meeting->complain_ns;
+            if (rendezvous->warn_ns <= now_ns)
+                warn_locked(rendezvous, now_ns);
+            if (rendezvous->warn_ns < next_ns)
+                next_ns = rendezvous->warn_ns;
         }
     }
     return next_ns;
@@ -62,16 +64,16 @@ static int64_t look_locked(void)
 static void *run_watch(void *argument)
 {
     struct watch *self = argument;
-    pthread_mutex_lock(&hal_meetings_lock);
+    pthread_mutex_lock(&hal_rendezvous_lock);
     while (!self->stopping)
-        (void)hal_condition_wait(&self->changed, &hal_meetings_lock, look_locked());
-    pthread_mutex_unlock(&hal_meetings_lock);
+        (void)hal_condition_wait(&self->changed, &hal_rendezvous_lock, look_locked());
+    pthread_mutex_unlock(&hal_rendezvous_lock);
     return NULL;
 }
 
 static enum hal_status start_watch_locked(void)
 {
-    if (watch || !hal_meetings_patience_ns)
+    if (watch || !hal_rendezvous_warn_after_ns)
         return HAL_OK;
     struct watch *made = hal_alloc(1, sizeof *made);
     if (!made)
@@ -110,10 +112,10 @@ static void end_watch(struct watch *idle)
 
 /* Nanoseconds after which the log tells of ranks that do not come; 0: never. HAL_INVALID: the
  * environment says something else. */
-static enum hal_status read_patience(int64_t *out_ns)
+static enum hal_status read_warn_after(int64_t *out_ns)
 {
     const char *value = getenv("HAL_CHANNEL_PATIENCE");
-    *out_ns = DEFAULT_PATIENCE_NS;
+    *out_ns = DEFAULT_WARN_AFTER_NS;
     if (!value || !value[0])
         return HAL_OK;
     if (strcmp(value, "never") == 0)
@@ -128,10 +130,10 @@ static enum hal_status read_patience(int64_t *out_ns)
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-static enum hal_status add_group_locked(struct hal_group *group, int64_t wanted_patience_ns)
+static enum hal_status add_group_locked(struct hal_group *group, int64_t warn_after_ns)
 {
     static uint64_t next_id = 1;
-    hal_meetings_patience_ns = wanted_patience_ns;
+    hal_rendezvous_warn_after_ns = warn_after_ns;
     HAL_TRY(start_watch_locked());
     group->id = next_id++;
     group->next = hal_groups;
@@ -143,8 +145,8 @@ static enum hal_status add_group_locked(struct hal_group *group, int64_t wanted_
 
 enum hal_status hal_group_create(const char *label, uint32_t count, struct hal_group **out_group)
 {
-    int64_t patience_ns;
-    HAL_TRY(read_patience(&patience_ns));
+    int64_t warn_after_ns;
+    HAL_TRY(read_warn_after(&warn_after_ns));
     struct hal_group *group = hal_alloc(1, sizeof *group + count * sizeof group->ranks[0]);
     char *copy = hal_copy_string(label);
     if (!group || (label && !copy)) {
@@ -154,9 +156,9 @@ enum hal_status hal_group_create(const char *label, uint32_t count, struct hal_g
     }
     group->label = copy;
     group->count = count;
-    pthread_mutex_lock(&hal_meetings_lock);
-    const enum hal_status status = add_group_locked(group, patience_ns);
-    pthread_mutex_unlock(&hal_meetings_lock);
+    pthread_mutex_lock(&hal_rendezvous_lock);
+    const enum hal_status status = add_group_locked(group, warn_after_ns);
+    pthread_mutex_unlock(&hal_rendezvous_lock);
     if (status != HAL_OK) {
         free(copy);
         free(group);
@@ -173,8 +175,8 @@ uint64_t hal_group_id(const struct hal_group *group)
 
 static void free_group_locked(struct hal_group *group)
 {
-    while (group->meetings)
-        hal_meeting_free_locked(group->meetings);
+    while (group->pending)
+        hal_rendezvous_free_locked(group->pending);
     if (group->previous)
         group->previous->next = group->next;
     else
@@ -186,11 +188,12 @@ static void free_group_locked(struct hal_group *group)
 }
 
 /* One that the rank was to come to, and has not handed in. */
-static struct hal_meeting *find_missed_locked(const struct hal_group *group, uint64_t bit)
+static struct hal_rendezvous *find_missed_locked(const struct hal_group *group, uint64_t bit)
 {
-    for (struct hal_meeting *meeting = group->meetings; meeting; meeting = meeting->next) {
-        if (meeting->members & ~meeting->joined & ~meeting->gone & bit)
-            return meeting;
+    for (struct hal_rendezvous *rendezvous = group->pending; rendezvous;
+         rendezvous = rendezvous->next) {
+        if (rendezvous->members & ~rendezvous->joined & ~rendezvous->gone & bit)
+            return rendezvous;
     }
     return NULL;
 }
@@ -199,19 +202,19 @@ void hal_group_leave(struct hal_group *group, uint32_t rank)
 {
     const uint64_t bit = UINT64_C(1) << rank;
     char name[2 * NAME_BYTES], text[3 * NAME_BYTES];
-    pthread_mutex_lock(&hal_meetings_lock);
+    pthread_mutex_lock(&hal_rendezvous_lock);
     group->ranks[rank].left = true;
-    for (struct hal_meeting *missed; (missed = find_missed_locked(group, bit)) != NULL;) {
-        const struct hal_arrival *first = missed->first;
+    for (struct hal_rendezvous *missed; (missed = find_missed_locked(group, bit)) != NULL;) {
+        const struct hal_participant *first = missed->first;
         snprintf(text, sizeof text, "%s: rank %u was released before it handed it in",
-                 hal_meeting_name(missed, first ? first->work : NULL, name), rank);
+                 hal_rendezvous_name(missed, first ? first->work : NULL, name), rank);
         missed->gone |= bit;
-        hal_meeting_fail_and_unlock(missed, HAL_FAILED, text);
-        pthread_mutex_lock(&hal_meetings_lock);
+        hal_rendezvous_fail_and_unlock(missed, HAL_FAILED, text);
+        pthread_mutex_lock(&hal_rendezvous_lock);
     }
     if (++group->left_count == group->count)
         free_group_locked(group);
     struct watch *idle = take_watch_locked();
-    pthread_mutex_unlock(&hal_meetings_lock);
+    pthread_mutex_unlock(&hal_rendezvous_lock);
     end_watch(idle);
 }

@@ -3,7 +3,7 @@
  * in the order of the ranks and in the same wide type, so that the same contents give the same
  * bytes; a piece is written when all ranks' values have been read, so that working in place is no
  * special case. */
-#include "hal/core/collectives/meeting.h"
+#include "hal/core/collectives/rendezvous.h"
 
 #include <assert.h>
 #include <math.h>

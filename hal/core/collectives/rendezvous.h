@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the ranks of a collective meet, for drivers that have host addresses of their buffers. Part
+/* The rendezvous of a collective's ranks, for drivers that have host addresses of buffers. Part
  * of hal/driver.h.
  *
- * The core makes a meeting when its first rank hands in the collective. A driver whose submission's
- * waits are met arrives; who comes last moves the data, and all of them are told. No call blocks.
- * All of it has one lock, which is held during no call out; a driver's own locks may be held around
- * hal_meeting_describe alone. */
-#ifndef HAL_MEETING_H
-#define HAL_MEETING_H
+ * The core makes a rendezvous when its first rank hands in the collective. A driver whose
+ * submission's waits are met arrives; the last one moves the data, and all are notified.
+ * No call blocks. All of it has one lock, which is held during no call out; a driver's own locks
+ * may be held around hal_rendezvous_describe alone. */
+#ifndef HAL_RENDEZVOUS_H
+#define HAL_RENDEZVOUS_H
 
 #include "hal/channels.h"
 
 #include <stdbool.h>
 
-struct hal_meeting;
+struct hal_rendezvous;
 
 /* What one rank hands in. Ranges are of roots; a side without a buffer has no bytes. */
 struct hal_collective_work {
@@ -25,7 +25,8 @@ struct hal_collective_work {
     uint64_t count, number; /* the how manieth of its kind, from 0 */
     struct hal_buffer *send, *receive;
     uint64_t send_offset, send_bytes, receive_offset, receive_bytes;
-    struct hal_meeting *meeting; /* the driver's from the moment when it takes the submission */
+    struct hal_rendezvous
+        *rendezvous; /* the driver's from the moment when it takes the submission */
 
     /* Optional; of a layer, on any thread: all ranks have come, and nothing is moved yet; the
      * rank's part has ended, well or not, before anybody can know. Of a collective that fails only
@@ -36,35 +37,36 @@ struct hal_collective_work {
     void *user;
 };
 
-/* A rank that has come; the driver's memory, until `done`. */
-struct hal_arrival {
+/* A rank that has arrived; the driver's memory, until `done`. */
+struct hal_participant {
     const struct hal_collective_work *work;
     const void *sent; /* host addresses of the ranges */
     void *received;
-    const void *owner;  /* whatever hal_meetings_lose is called with */
-    int64_t arrived_ns; /* hal_meeting_arrive's, as what follows */
-    struct hal_arrival *next;
+    const void *owner;  /* what hal_rendezvous_abort_all is called with */
+    int64_t arrived_ns; /* hal_rendezvous_arrive's, as what follows */
+    struct hal_participant *next;
 
     /* On any thread, once. The data were moved from `begin_ns` to `end_ns`; 0: they were not. */
-    void (*done)(struct hal_arrival *self, enum hal_status status, const char *message,
+    void (*done)(struct hal_participant *self, enum hal_status status, const char *message,
                  int64_t begin_ns, int64_t end_ns);
 };
 
-/* May call `done` of this and other arrivals before it returns, and takes as long as moving the
+/* May call `done` of this and other participants before it returns, and takes as long as moving the
  * data does: not for threads of the application. */
-HAL_API void hal_meeting_arrive(struct hal_arrival *arrival);
+HAL_API void hal_rendezvous_arrive(struct hal_participant *participant);
 
-/* The rank will not come, since its submission has failed so: the others fail. */
-HAL_API void hal_meeting_fail(const struct hal_collective_work *work, enum hal_status status,
-                              const char *message);
+/* The rank will not arrive, because its submission has failed so: the others fail. */
+HAL_API void hal_rendezvous_fail(const struct hal_collective_work *work, enum hal_status status,
+                                 const char *message);
 
-/* All that the owner's arrivals wait for fails. */
-HAL_API void hal_meetings_lose(const void *owner, enum hal_status status, const char *message);
+/* Fails every rendezvous that a participant of the owner waits for. */
+HAL_API void hal_rendezvous_abort_all(const void *owner, enum hal_status status,
+                                      const char *message);
 
 /* "waits for rank 1 in all-reduce, number 3 of channel 'x'"; false: the rank does not wait. The
  * work may have ended. */
-HAL_API bool hal_meeting_describe(const struct hal_collective_work *work, char *out_text,
-                                  size_t bytes);
+HAL_API bool hal_rendezvous_describe(const struct hal_collective_work *work, char *out_text,
+                                     size_t bytes);
 
 /* ---- For the core -------------------------------------------------------------------------- */
 
@@ -79,10 +81,10 @@ uint64_t hal_group_id(const struct hal_group *group);
  * Outside all gates. */
 void hal_group_leave(struct hal_group *group, uint32_t rank);
 
-/* Fills number and meeting. HAL_NO_MEMORY. And back, when the driver does not take it. */
-enum hal_status hal_meeting_join(struct hal_group *group, uint32_t rank,
-                                 struct hal_collective_work *work) HAL_CHECKED;
-void hal_meeting_unjoin(const struct hal_collective_work *work);
+/* Fills number and rendezvous. HAL_NO_MEMORY. And back, when the driver does not take it. */
+enum hal_status hal_rendezvous_join(struct hal_group *group, uint32_t rank,
+                                    struct hal_collective_work *work) HAL_CHECKED;
+void hal_rendezvous_unjoin(const struct hal_collective_work *work);
 
 /* "all-reduce", "f32", "sum"; "unknown" for others. */
 const char *hal_collective_name(enum hal_collective operation);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What meeting.c and group.c share. Private to them. "Locked": with hal_meetings_lock. */
-#ifndef HAL_MEETING_PARTS_H
-#define HAL_MEETING_PARTS_H
+/* What rendezvous.c and group.c share. Private to them. "Locked": with hal_rendezvous_lock. */
+#ifndef HAL_RENDEZVOUS_PARTS_H
+#define HAL_RENDEZVOUS_PARTS_H
 
 #include "hal/driver.h"
 
 /* A collective from the moment when its first rank has handed it in until all have let go of it.
  * Sets of ranks are bits. */
-struct hal_meeting {
-    struct hal_meeting *next, *previous; /* of the group */
+struct hal_rendezvous {
+    struct hal_rendezvous *next, *previous; /* of the group */
     struct hal_group *group;
     uint64_t number;
     uint32_t from, to; /* of a send and its receive */
@@ -16,9 +16,9 @@ struct hal_meeting {
     uint64_t members, joined, gone; /* gone: it has ended for them, or they will never come */
     enum hal_status status;         /* why it fails */
     char *message;
-    struct hal_arrival *first; /* those that have come and wait, by rank */
+    struct hal_participant *first; /* those that have come and wait, by rank */
     uint32_t arrived_count;
-    int64_t complain_ns; /* the next time; 0: nobody waits */
+    int64_t warn_ns; /* when the log warns next; 0: no rank waits */
     int64_t since_ns;
 };
 
@@ -33,29 +33,29 @@ struct hal_group {
     uint64_t id;
     char *label;
     uint32_t count, left_count;
-    struct hal_meeting *meetings;
+    struct hal_rendezvous *pending;
     struct hal_rank ranks[];
 };
 
-/* Of all groups, which are in this list; and how long to wait before the log tells; 0: for ever. */
-extern pthread_mutex_t hal_meetings_lock;
+/* The lock and list of all groups, and how long ranks may wait before the log warns; 0: never. */
+extern pthread_mutex_t hal_rendezvous_lock;
 extern struct hal_group *hal_groups;
-extern int64_t hal_meetings_patience_ns;
+extern int64_t hal_rendezvous_warn_after_ns;
 
 enum { NAME_BYTES = 160 };
 
 /* "all-reduce, number 3 of channel 'x'", `work` may be NULL; "ranks 1, 2". */
-const char *hal_meeting_name(const struct hal_meeting *meeting,
-                             const struct hal_collective_work *work, char out[2 * NAME_BYTES]);
-void hal_meeting_name_missing(const struct hal_meeting *meeting, char *out, size_t bytes);
+const char *hal_rendezvous_name(const struct hal_rendezvous *rendezvous,
+                                const struct hal_collective_work *work, char out[2 * NAME_BYTES]);
+void hal_rendezvous_name_missing(const struct hal_rendezvous *rendezvous, char *out, size_t bytes);
 
-void hal_meeting_free_locked(struct hal_meeting *meeting);
+void hal_rendezvous_free_locked(struct hal_rendezvous *rendezvous);
 
-/* Locked, and unlocks: fails the meeting and tells those that wait. */
-void hal_meeting_fail_and_unlock(struct hal_meeting *meeting, enum hal_status status,
-                                 const char *message);
+/* Locked, and unlocks: fails the rendezvous and notifies its participants. */
+void hal_rendezvous_fail_and_unlock(struct hal_rendezvous *rendezvous, enum hal_status status,
+                                    const char *message);
 
-/* Locked. Somebody waits who did not. */
+/* Locked: a first rank waits now. */
 void hal_watch_look_locked(void);
 
 #endif

@@ -91,7 +91,7 @@ void hal_engine_lose(struct hal_engine *engine, const char *message)
     }
     pthread_mutex_unlock(&hal_engine_lock);
     if (is_new)
-        hal_meetings_lose(engine, HAL_DEVICE_LOST, engine->why_lost);
+        hal_rendezvous_abort_all(engine, HAL_DEVICE_LOST, engine->why_lost);
     hal_engine_drain_ready(&changes);
 }
 

@@ -94,7 +94,7 @@ static void sleep_until(struct hal_waiter *waiter, int64_t deadline_ns)
 static enum hal_status wait_slowly(struct hal_engine *engine, const struct hal_wait_set *set,
                                    struct hal_wait *waits, int64_t deadline_ns)
 {
-    static const int64_t patience_ns = 10000;
+    static const int64_t spin_ns = 10000;
     enum hal_status status;
     bool is_late = false;
     pthread_mutex_lock(&hal_engine_lock);
@@ -108,8 +108,8 @@ static enum hal_status wait_slowly(struct hal_engine *engine, const struct hal_w
         register_locked(engine, set, &waiter, waits);
         pthread_mutex_unlock(&hal_engine_lock);
         if (is_at_work) {
-            const int64_t patient_ns = hal_clock_ns() + patience_ns;
-            poll_until(&waiter, patient_ns < deadline_ns ? patient_ns : deadline_ns);
+            const int64_t spin_until_ns = hal_clock_ns() + spin_ns;
+            poll_until(&waiter, spin_until_ns < deadline_ns ? spin_until_ns : deadline_ns);
         }
         sleep_until(&waiter, deadline_ns);
         is_late = deadline_ns != HAL_FOREVER && hal_clock_ns() >= deadline_ns;
@@ -163,9 +163,9 @@ static enum hal_status fail_busy_locked(const struct hal_engine *engine)
             if (wait->is_linked)
                 return hal_timeline_fail_busy(work->id, wait->semaphore, wait->value);
         }
-        char meeting[512];
-        if (work->collective && hal_meeting_describe(work->collective, meeting, sizeof meeting))
-            return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " %s", work->id, meeting);
+        char missing[512];
+        if (work->collective && hal_rendezvous_describe(work->collective, missing, sizeof missing))
+            return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " %s", work->id, missing);
     }
     return hal_timeline_fail_busy(engine->first->id, NULL, 0);
 }

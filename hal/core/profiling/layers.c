@@ -92,11 +92,12 @@ static bool is_idle(enum hal_status status)
  * again after a while, and longer tries alternate with short openings. */
 static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns)
 {
-    static const int64_t first_try_ns = 50000000, opening_ns = 20000000, patience_ns = 10000000000;
+    static const int64_t first_try_ns = 50000000, opening_ns = 20000000,
+                         warn_after_ns = 10000000000;
     const struct hal_driver_ops *ops = device->driver->ops;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
-    int64_t complaint_ns = hal_clock_ns() + patience_ns;
-    for (int64_t try_ns = first_try_ns;; try_ns = hal_min_i64(2 * try_ns, patience_ns)) {
+    int64_t warn_ns = hal_clock_ns() + warn_after_ns;
+    for (int64_t try_ns = first_try_ns;; try_ns = hal_min_i64(2 * try_ns, warn_after_ns)) {
         HAL_TRY(empty_chain(device, deadline_ns));
         enum hal_status status =
             ops->device_wait_idle(device->driver, hal_min_i64(try_ns, time_left(deadline_ns)));
@@ -111,10 +112,10 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
             ops->device_wait_idle(device->driver, hal_min_i64(opening_ns, time_left(deadline_ns)));
         if (!is_idle(status) && status != HAL_TIMEOUT)
             return status;
-        if (status == HAL_TIMEOUT && hal_clock_ns() >= complaint_ns) {
+        if (status == HAL_TIMEOUT && hal_clock_ns() >= warn_ns) {
             hal_log(HAL_LOG_WARN, "beginning or ending a capture of '%s': %s", device->info.uri,
                     hal_message());
-            complaint_ns = hal_clock_ns() + patience_ns;
+            warn_ns = hal_clock_ns() + warn_after_ns;
         }
     }
 }
@@ -123,24 +124,24 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
 
 /* To whoever asked without naming the very file: by flag or variable, or for one that has a number
  * or the program's name. hal-capture sums up by itself. */
-static void tell_file(struct hal_device *device)
+static void announce_file(struct hal_device *device)
 {
     const char *run = getenv(HAL_RUN_VARIABLE);
     struct stat info;
-    if (device->told_file && !(run && run[0]) && !hal_profiling_quiet() &&
-        stat(device->told_file, &info) == 0)
-        hal_log_note("captured '%s' into '%s' (%lld bytes)", device->info.uri, device->told_file,
-                     (long long)info.st_size);
-    free(device->told_file);
-    device->told_file = NULL;
+    if (device->announced_file && !(run && run[0]) && !hal_profiling_quiet() &&
+        stat(device->announced_file, &info) == 0)
+        hal_log_note("captured '%s' into '%s' (%lld bytes)", device->info.uri,
+                     device->announced_file, (long long)info.st_size);
+    free(device->announced_file);
+    device->announced_file = NULL;
 }
 
 /* The same, and the next file will be told, too; NULL: there is none. */
-static void tell_next(struct hal_device *device, const char *next)
+static void announce_next(struct hal_device *device, const char *next)
 {
-    char *copy = device->told_file && next ? hal_copy_string(next) : NULL;
-    tell_file(device);
-    device->told_file = copy;
+    char *copy = device->announced_file && next ? hal_copy_string(next) : NULL;
+    announce_file(device);
+    device->announced_file = copy;
 }
 
 /* With the gate closed. */
@@ -161,7 +162,7 @@ static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = layer->end(layer);
     hal_objects_reopen(device);
-    tell_file(device);
+    announce_file(device);
     return status;
 }
 
@@ -200,7 +201,7 @@ static enum hal_status end_capture_at_exit(struct hal_device *device)
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = idle ? layer->end(layer) : layer->leave(layer);
     hal_objects_reopen(device);
-    tell_file(device);
+    announce_file(device);
     if (!idle)
         hal_log(HAL_LOG_WARN,
                 "the capture of '%s' is incomplete: the process exits with work in "
@@ -299,7 +300,7 @@ static enum hal_status try_name(struct hal_device *device,
     full.file = file;
     const enum hal_status status = begin_capture(device, &full, timeout_ns);
     if (status == HAL_OK) {
-        device->told_file = hal_copy_string(file);
+        device->announced_file = hal_copy_string(file);
         return HAL_OK;
     }
     const struct hal_kept_message kept = hal_keep_message();
@@ -359,7 +360,7 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
     take_turn(device);
     const enum hal_status status = begin_capture(device, options, timeout_ns);
     if (status == HAL_OK)
-        device->told_file = hal_copy_string(options->file);
+        device->announced_file = hal_copy_string(options->file);
     end_turn(device);
     return status;
 }
@@ -417,7 +418,7 @@ static enum hal_status continue_in(struct hal_device *device, hal_layer_begin *b
     const struct hal_kept_message kept = hal_keep_message();
     enum hal_status begun = put_layer_in(device, begin, options);
     hal_objects_reopen(device);
-    tell_next(device, begun == HAL_OK ? options->file : NULL);
+    announce_next(device, begun == HAL_OK ? options->file : NULL);
     if (begun == HAL_OK) {
         device->recorder.goes_on = true;
         begun = hal_recorder_begun(device, options);

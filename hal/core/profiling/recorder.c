@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-static const int64_t patience_ns = 500000000, longest_retry_ns = 1000000000;
+static const int64_t timeout_ns = 500000000, longest_retry_ns = 1000000000;
 
 enum hal_status hal_recorder_begun(struct hal_device *device,
                                    const struct hal_profiling_options *options)
@@ -45,7 +45,7 @@ static void checkpoint(struct hal_device *device)
     struct hal_recorder *recorder = &device->recorder;
     const int64_t period_ns = recorder->options.last_ns;
     const enum hal_status status =
-        hal_profiling_checkpoint_now(device, recorder->warned ? patience_ns / 25 : patience_ns);
+        hal_profiling_checkpoint_now(device, recorder->warned ? timeout_ns / 25 : timeout_ns);
     int64_t again_ns = period_ns;
     if (status != HAL_OK) {
         again_ns = period_ns / 16 < longest_retry_ns ? period_ns / 16 : longest_retry_ns;

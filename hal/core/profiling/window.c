@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t first_patience_ns = 500000000, later_patience_ns = 20000000;
+static const int64_t first_timeout_ns = 500000000, later_timeout_ns = 20000000;
 
 enum { MOST_SEEN = 6, SEEN_BYTES = 512 };
 enum window_state { WAITS, OPEN, CLOSES, OVER };
@@ -81,7 +81,7 @@ static bool open_locked(struct hal_device *device, struct hal_window *window)
     options.file = window->claimed;
     if (status == HAL_OK)
         status = hal_profiling_begin_now(device, &options,
-                                         window->late ? later_patience_ns : first_patience_ns);
+                                         window->late ? later_timeout_ns : first_timeout_ns);
     if (status == HAL_TIMEOUT) {
         if (!window->late)
             hal_log(HAL_LOG_WARN, "the capture's window opens later than asked for: %s",
@@ -108,7 +108,7 @@ static void close_locked(struct hal_device *device, struct hal_window *window)
     const enum window_state then = window->place.kind == HAL_WINDOW_SUBMISSIONS ? OVER : WAITS;
     const bool again = atomic_load(&window->state) == CLOSES;
     const enum hal_status status =
-        hal_profiling_end_now(device, again ? later_patience_ns : first_patience_ns);
+        hal_profiling_end_now(device, again ? later_timeout_ns : first_timeout_ns);
     if (status == HAL_TIMEOUT) {
         atomic_store(&window->state, CLOSES);
         return;
@@ -173,7 +173,7 @@ static void write_out_locked(struct hal_device *device, struct hal_window *windo
 {
     const uint64_t seen = atomic_load_explicit(&signals_seen, memory_order_relaxed);
     const enum hal_status status =
-        hal_profiling_write_out_now(device, window->late ? later_patience_ns : first_patience_ns);
+        hal_profiling_write_out_now(device, window->late ? later_timeout_ns : first_timeout_ns);
     window->late = status == HAL_TIMEOUT;
     if (window->late)
         return;
@@ -325,7 +325,7 @@ static void describe_seen(const struct hal_window *window, char out[SEEN_BYTES])
 }
 
 /* hal-capture says it, where it listens. */
-static void tell_missed(const struct hal_device *device)
+static void warn_missed(const struct hal_device *device)
 {
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
     describe_seen(device->window, seen);
@@ -345,7 +345,7 @@ void hal_window_destroy(struct hal_device *device)
         return;
     if (!window->opened && atomic_load(&window->state) == WAITS &&
         window->place.kind != HAL_WINDOW_RECORDER)
-        tell_missed(device);
+        warn_missed(device);
     pthread_mutex_destroy(&window->lock);
     for (size_t i = 0; i < window->seen_count; i++)
         free(window->seen[i]);

@@ -12,17 +12,17 @@ static struct cpu_collective *of_call(struct hal_thread_call *call)
                                              offsetof(struct cpu_collective, call));
 }
 
-static struct cpu_collective *of_arrival(struct hal_arrival *arrival)
+static struct cpu_collective *of_participant(struct hal_participant *participant)
 {
-    return (struct cpu_collective *)(void *)((uint8_t *)arrival -
-                                             offsetof(struct cpu_collective, arrival));
+    return (struct cpu_collective *)(void *)((uint8_t *)participant -
+                                             offsetof(struct cpu_collective, participant));
 }
 
-static void ended(struct hal_arrival *arrival, enum hal_status status, const char *message,
+static void ended(struct hal_participant *participant, enum hal_status status, const char *message,
                   int64_t begin_ns, int64_t end_ns)
 {
-    struct cpu_collective *collective = of_arrival(arrival);
-    const struct cpu_moved moved = {arrival->arrived_ns, begin_ns,
+    struct cpu_collective *collective = of_participant(participant);
+    const struct cpu_moved moved = {participant->arrived_ns, begin_ns,
                                     end_ns ? end_ns : hal_clock_ns()};
     collective->done(collective, status, message, &moved);
 }
@@ -32,25 +32,25 @@ static void not_started(struct cpu_collective *collective, enum hal_status statu
 {
     static const struct cpu_moved moved = {0};
     const struct hal_kept_message kept = hal_keep_message();
-    hal_meeting_fail(&collective->work, status, kept.text);
+    hal_rendezvous_fail(&collective->work, status, kept.text);
     collective->done(collective, status, kept.text, &moved);
 }
 
-/* On a thread of the device, which is there until it has returned. The arrival may be over, and the
- * submission gone, when the call returns; a device that was lost before it has not seen it. */
+/* On a thread of the device, which is there until it has returned. The participant may be over, and
+ * the submission gone, when the call returns; a device that was lost before it has not seen it. */
 static void come(struct hal_thread_call *call)
 {
     static const struct cpu_moved moved = {0};
     struct cpu_collective *collective = of_call(call);
     struct hal_engine *engine = &collective->device->engine;
     if (collective->failure != HAL_OK) {
-        hal_meeting_fail(&collective->work, collective->failure, collective->failure_message);
+        hal_rendezvous_fail(&collective->work, collective->failure, collective->failure_message);
         collective->done(collective, collective->failure, collective->failure_message, &moved);
         return;
     }
-    hal_meeting_arrive(&collective->arrival);
+    hal_rendezvous_arrive(&collective->participant);
     if (hal_engine_is_lost(engine))
-        hal_meetings_lose(engine, HAL_DEVICE_LOST, engine->why_lost);
+        hal_rendezvous_abort_all(engine, HAL_DEVICE_LOST, engine->why_lost);
 }
 
 static struct hal_object *object_of(struct hal_buffer *buffer)
@@ -64,12 +64,12 @@ void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *d
     collective->work = *work;
     collective->device = device;
     collective->call.run = come;
-    collective->arrival =
-        (struct hal_arrival){.work = &collective->work, .owner = &device->engine, .done = ended};
+    collective->participant = (struct hal_participant){
+        .work = &collective->work, .owner = &device->engine, .done = ended};
     if (work->send)
-        collective->arrival.sent = to_cpu_buffer(work->send)->device_view + work->send_offset;
+        collective->participant.sent = to_cpu_buffer(work->send)->device_view + work->send_offset;
     if (work->receive)
-        collective->arrival.received =
+        collective->participant.received =
             to_cpu_buffer(work->receive)->device_view + work->receive_offset;
     hal_object_retain(object_of(work->send));
     hal_object_retain(object_of(work->receive));

@@ -338,7 +338,7 @@ struct cpu_moved {
 struct cpu_collective {
     struct hal_collective_work work;
     struct cpu_device *device; /* NULL: the submission is none */
-    struct hal_arrival arrival;
+    struct hal_participant participant;
     struct hal_thread_call call;
     enum hal_status failure; /* of the submission, before it came */
     const char *failure_message;

@@ -16,7 +16,7 @@
 static const uint64_t worth_a_wake_ns = 20000;
 /* Of a worker that has nothing to do: what a wake takes where it takes long, on processors that
  * fall asleep themselves. After the first of it, who else wants the processor has it. */
-static const int64_t patience_ns = 60000, undivided_ns = 20000;
+static const int64_t warn_after_ns = 60000, undivided_ns = 20000;
 /* So many; more are wanted by work that is worth their wakes. */
 enum { PATIENT_WORKERS = 2 };
 /* Whoever has it may keep it for milliseconds, where a sleeper is called at once: a worker that
@@ -432,7 +432,7 @@ static bool look(struct worker *worker, uint32_t epoch)
 {
     struct cpu_pool *pool = worker->pool;
     const int64_t begin_ns = hal_clock_ns();
-    const int64_t most_ns = begin_ns < worker->early_until_ns ? undivided_ns : patience_ns;
+    const int64_t most_ns = begin_ns < worker->early_until_ns ? undivided_ns : warn_after_ns;
     int64_t looked_ns = 0;
     bool changed = false;
     atomic_fetch_add(&pool->looking, 1);

@@ -398,7 +398,7 @@ enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buff
     return HAL_OK;
 }
 
-static void tell_device(struct metal_buffer *buffer, uint64_t offset, uint64_t bytes)
+static void flush_range(struct metal_buffer *buffer, uint64_t offset, uint64_t bytes)
 {
     if (buffer->storage == MTLStorageModeManaged && bytes > 0)
         [buffer->buffer didModifyRange:NSMakeRange(offset, bytes)];
@@ -411,7 +411,7 @@ enum hal_status metal_buffer_unmap(struct hal_driver_device *self,
     (void)self;
     struct metal_buffer *buffer = to_metal_buffer(mapping->buffer);
     if ((mapping->mode & HAL_MAP_WRITE) && !(mapping->mode & HAL_MAP_PERSISTENT))
-        tell_device(buffer, mapping->offset, mapping->bytes);
+        flush_range(buffer, mapping->offset, mapping->bytes);
     return HAL_OK;
 }
 
@@ -420,7 +420,7 @@ enum hal_status metal_mapping_flush(struct hal_driver_device *self,
                                     uint64_t bytes)
 {
     (void)self;
-    tell_device(to_metal_buffer(mapping->buffer), mapping->offset + offset, bytes);
+    flush_range(to_metal_buffer(mapping->buffer), mapping->offset + offset, bytes);
     return HAL_OK;
 }
 
