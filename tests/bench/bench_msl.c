@@ -226,7 +226,7 @@ static void run(const struct pair *pair)
         others[i] = run_pocl(pair, &launch, function);
     char row[128];
     snprintf(row, sizeof row, "%s, ratio to C (%s)", pair->row,
-             msl_function_get_info(function)->road);
+             msl_function_get_info(function)->lowering);
     bench_row(pair->bench, row, bench_median(ratios, (size_t)bench_repeats(REPEATS)), "x",
               BENCH_LOWER, pair->target);
     snprintf(row, sizeof row, "%s", pair->row);

@@ -157,9 +157,9 @@ if [ "$(uname)" = Linux ]; then
     unset GLIBC_TUNABLES
     app app/build/with_hal_static
     # It finds the programs that compile kernels in the installation that is in PATH.
-    HAL_MSL_ROAD=fission run 1 ./alone --check-bounds
+    HAL_MSL_LOWERING=fission run 1 ./alone --check-bounds
     says stderr 'HAL_MSL_CC'
-    PATH=$prefix/bin:$PATH HAL_MSL_ROAD=fission run 0 ./alone --check-bounds
+    PATH=$prefix/bin:$PATH HAL_MSL_LOWERING=fission run 0 ./alone --check-bounds
 fi
 
 # Uninstalled, from the places where things were put; packing in between is no installation, and

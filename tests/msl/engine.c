@@ -113,19 +113,19 @@ void engine_expect(const struct engine_check *check, size_t i, double got, doubl
 }
 
 /* Threads that wait for each other run as loops wherever hal-msl-cc was built. */
-static void check_road(const struct engine_check *check)
+static void check_lowering(const struct engine_check *check)
 {
     const struct msl_function *function = NULL;
     assert_int_equal(msl_library_find(library, check->kernel, &function), HAL_OK);
     const struct msl_function_info *const info = msl_function_get_info(function);
-    if (HAS_SPLITTER && info->has_barriers)
-        assert_string_equal(info->road, "loops");
+    if (HAS_FISSION && info->has_barriers)
+        assert_string_equal(info->lowering, "loops");
 }
 
 static void run(void **state)
 {
     const struct engine_check *const check = *state;
-    check_road(check);
+    check_lowering(check);
     check->run(check);
 }
 

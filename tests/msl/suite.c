@@ -29,7 +29,7 @@
 #include <sys/resource.h>
 
 struct variant {
-    const char *name, *prelude, *road, *optimise;
+    const char *name, *prelude, *lowering, *optimise;
     bool sized, checked, only_waiting, fast;
     const char *areas; /* where it runs without --soak; NULL: everywhere */
 };
@@ -301,7 +301,7 @@ static enum hal_status compile(const struct suite_case *cases, size_t count,
         sizes[i].kernel = cases[i].name;
         memcpy(sizes[i].size, cases[i].shapes[0].threads, sizeof sizes[i].size);
     }
-    setenv("HAL_MSL_ROAD", variant->road, 1);
+    setenv("HAL_MSL_LOWERING", variant->lowering, 1);
     setenv("HAL_MSL_OPTIMISE", variant->optimise, 1);
     setenv("HAL_MSL_MATH", variant->fast ? "fast" : "precise", 1);
     const struct msl_source source = {.name = "suite",
@@ -333,11 +333,11 @@ static void run_cases(const struct suite_case *cases, size_t count, const struct
         tally->failed += !run_case(&cases[i], variant, &kernel, first_variant.digests[i]);
         if (!kernel.function)
             continue;
-        const char *const road = msl_function_get_info(kernel.function)->road;
-        tally->loops += strcmp(road, "loops") == 0;
-        tally->fibers += strncmp(road, "fibers", 6) == 0;
+        const char *const lowering = msl_function_get_info(kernel.function)->lowering;
+        tally->loops += strcmp(lowering, "loops") == 0;
+        tally->fibers += strncmp(lowering, "fibers", 6) == 0;
         if (getenv("SUITE_VERBOSE"))
-            print_message("  %s: %s\n", cases[i].name, road);
+            print_message("  %s: %s\n", cases[i].name, lowering);
     }
     fixture_release(&kernel);
 }
@@ -370,7 +370,7 @@ static bool is_wanted(const struct suite_area *area, const struct variant *varia
     if (everything || (variant->areas && !only_sample))
         return everything ? !variant->only_waiting || waits
                           : strcmp(variant->areas, area->name) == 0;
-    /* Seconds of compiling; the roads that are left out are those of `ways`. */
+    /* Seconds of compiling; the lowerings that are left out are those of `ways`. */
     if (strcmp(area->name, "missing") == 0 && !only_sample)
         return variant == variants || variant->checked;
     if (variant->only_waiting)
@@ -429,7 +429,7 @@ static int prepare(void)
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         setenv("HAL_MSL_OPTIMISE", variants[i].optimise, 1);
         setenv("HAL_MSL_MATH", variants[i].fast ? "fast" : "precise", 1);
-        setenv("HAL_MSL_ROAD", "fibers", 1);
+        setenv("HAL_MSL_LOWERING", "fibers", 1);
         const struct msl_source source = {
             .text = empty, .bytes = sizeof empty - 1, .check_bounds = variants[i].checked};
         struct msl_library *library = NULL;

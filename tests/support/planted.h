@@ -17,7 +17,7 @@
     static const struct msl_abi_kernel kernel = {.name = (kernel_name),                            \
                                                  .tag = &tag,                                      \
                                                  .run_groups = run_groups,                         \
-                                                 .road = "",                                       \
+                                                 .lowering = "",                                   \
                                                  .buffer_mask = 1,                                 \
                                                  .buffer_access = {2},                             \
                                                  .buffer_alignment = {4}};                         \

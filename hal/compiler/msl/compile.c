@@ -5,7 +5,7 @@
 #include "hal/base/store.h"
 #include "hal/compiler/msl/diagnose.h"
 #include "hal/compiler/msl/library.h"
-#include "hal/compiler/msl/plain.h"
+#include "hal/compiler/msl/preprocessor.h"
 #include "hal/compiler/msl/process.h"
 #include "hal/compiler/msl/request.h"
 #include "hal/compiler/msl/toolchain.h"
@@ -26,7 +26,7 @@ struct job {
     struct msl_compiler compiler;
     struct msl_headers headers;
     bool has_headers; /* they are ready */
-    struct msl_road road;
+    struct msl_lowering lowering;
     struct msl_options options;
     char scratch[MSL_PATH_BYTES];
     char input[MSL_PATH_BYTES + 16], built[MSL_PATH_BYTES + 16];
@@ -44,24 +44,25 @@ static bool is_plain_name(const char *name)
 /* Of kernels that nobody tries to split. */
 static const char *why_not_split(const struct job *job)
 {
-    if (job->road.mode == MSL_ROAD_FIBERS)
-        return "HAL_MSL_ROAD asks for them";
-    if (!job->road.splitter[0])
+    if (job->lowering.mode == MSL_LOWERING_FIBERS)
+        return "HAL_MSL_LOWERING asks for them";
+    if (!job->lowering.pass[0])
         return "there is no hal-msl-cc beside the library";
     return job->options.optimise ? "hal-msl-cc failed" : "HAL_MSL_OPTIMISE is 0";
 }
 
 /* What entries ask: are kernels split, and for groups of which size? */
-static void write_road(const struct job *job, bool split, struct msl_text *program)
+static void write_lowering(const struct job *job, bool split, struct msl_text *program)
 {
     const struct msl_source *const source = job->source;
-    msl_text_print(program,
-                   "#line 1 \"<road>\"\n"
-                   "[[maybe_unused]] static constexpr bool __msl_split = %s;\n"
-                   "[[maybe_unused]] static constexpr const char *__msl_road = \"fibers: %s\";\n"
-                   "[[maybe_unused]] static constexpr uint32_t __msl_size(const char *name, int d)"
-                   " {\n",
-                   split ? "true" : "false", why_not_split(job));
+    msl_text_print(
+        program,
+        "#line 1 \"<lowering>\"\n"
+        "[[maybe_unused]] static constexpr bool __msl_split = %s;\n"
+        "[[maybe_unused]] static constexpr const char *__msl_lowering = \"fibers: %s\";\n"
+        "[[maybe_unused]] static constexpr uint32_t __msl_size(const char *name, int d)"
+        " {\n",
+        split ? "true" : "false", why_not_split(job));
     for (size_t i = 0; split && i < source->group_size_count; i++) {
         const struct msl_group_size *const group = &source->group_sizes[i];
         if (is_plain_name(group->kernel))
@@ -134,7 +135,7 @@ static enum hal_status take_as_it_is(const struct job *job, struct msl_text *out
 
 static enum hal_status preprocess(const struct job *job, struct msl_text *out_text)
 {
-    if (msl_is_plain(job->source->text, job->source->bytes))
+    if (msl_needs_no_preprocessor(job->source->text, job->source->bytes))
         return take_as_it_is(job, out_text);
     struct msl_text input = {0};
     write_line_marker("#line 1", job->file, &input);
@@ -229,9 +230,9 @@ static enum hal_status build(const struct job *job, const struct msl_text *progr
     return link_object(job);
 }
 
-static enum hal_status run_splitter(const struct job *job, const char *work)
+static enum hal_status run_pass(const struct job *job, const char *work)
 {
-    const char *const arguments[] = {job->road.splitter, work, job->bitcode, job->object, NULL};
+    const char *const arguments[] = {job->lowering.pass, work, job->bitcode, job->object, NULL};
     const struct msl_process process = {
         .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = job->compiler.limit_ns};
     struct msl_text output = {0}, errors = {0};
@@ -245,9 +246,9 @@ static enum hal_status run_splitter(const struct job *job, const char *work)
     return status;
 }
 
-/* In three steps: clang reads, the splitter does its work and optimises; a link. */
-static enum hal_status build_by_splitter(const struct job *job, const struct msl_text *program,
-                                         const char *work)
+/* In three steps: clang compiles, the barrier fission pass transforms and optimises, a link. */
+static enum hal_status build_by_pass(const struct job *job, const struct msl_text *program,
+                                     const char *work)
 {
     const char *const front[] = {"-include-pch",
                                  job->headers.precompiled,
@@ -261,45 +262,45 @@ static enum hal_status build_by_splitter(const struct job *job, const struct msl
                                  "-o",
                                  job->bitcode};
     HAL_TRY(run_with_headers(job, program, front, sizeof front / sizeof *front));
-    HAL_TRY(run_splitter(job, work));
+    HAL_TRY(run_pass(job, work));
     return link_object(job);
 }
 
-/* `work` is the splitter's; NULL: clang alone. */
-static enum hal_status build_on_road(const struct job *job, const struct msl_text *constants,
-                                     const struct msl_text *kernels, bool split, const char *work)
+/* `work` is the pass's option; NULL: clang alone. */
+static enum hal_status build_with(const struct job *job, const struct msl_text *constants,
+                                  const struct msl_text *kernels, bool split, const char *work)
 {
     struct msl_text program = {0};
     msl_text_append(&program, constants->bytes, constants->length);
-    write_road(job, split, &program);
+    write_lowering(job, split, &program);
     msl_text_append(&program, kernels->bytes, kernels->length);
     enum hal_status status = msl_text_check(&program);
     if (status == HAL_OK)
-        status = work ? build_by_splitter(job, &program, work) : build(job, &program);
+        status = work ? build_by_pass(job, &program, work) : build(job, &program);
     msl_text_finish(&program);
     return status;
 }
 
-/* Whatever goes wrong in the splitter must not stop a kernel that runs without it. */
+/* A failing pass must not stop a kernel that runs without it. */
 static enum hal_status build_any(const struct job *job, const struct msl_text *constants,
                                  const struct msl_text *kernels, struct msl_demands demands)
 {
     enum hal_status status;
     if (job->options.check_bounds)
-        return build_on_road(job, constants, kernels, false, "--check-bounds");
-    const bool there = job->road.splitter[0];
-    if (there && demands.waits && job->options.optimise && job->road.mode != MSL_ROAD_FIBERS) {
-        const bool must = job->road.mode == MSL_ROAD_FISSION;
-        status =
-            build_on_road(job, constants, kernels, true, must ? "--must-split" : "--may-refuse");
+        return build_with(job, constants, kernels, false, "--check-bounds");
+    const bool there = job->lowering.pass[0];
+    if (there && demands.needs_sync && job->options.optimise &&
+        job->lowering.mode != MSL_LOWERING_FIBERS) {
+        const bool must = job->lowering.mode == MSL_LOWERING_FISSION;
+        status = build_with(job, constants, kernels, true, must ? "--must-split" : "--may-refuse");
         if (status == HAL_OK || status == HAL_INVALID || must)
             return status;
         hal_log(HAL_LOG_WARN, "'%s' runs on fibers, which is slow: %s", job->file, hal_message());
     }
     const bool may_narrow = job->options.optimise && msl_processor_is_wide();
-    if (there && (demands.shifts || demands.waits || may_narrow)) {
-        status = build_on_road(job, constants, kernels, false,
-                               job->options.optimise ? "--optimise" : "--keep");
+    if (there && (demands.shifts || demands.needs_sync || may_narrow)) {
+        status = build_with(job, constants, kernels, false,
+                            job->options.optimise ? "--optimise" : "--keep");
         if (status == HAL_OK || status == HAL_INVALID)
             return status;
     }
@@ -308,13 +309,13 @@ static enum hal_status build_any(const struct job *job, const struct msl_text *c
                 "'%s': shifts by more than there are bits and divisions by zero are undefined "
                 "without hal-msl-cc: %s",
                 job->file, there ? hal_message() : "there is none beside the library");
-    if (demands.waits)
+    if (demands.needs_sync)
         hal_log(
             HAL_LOG_WARN,
             "'%s': threads that part in loops, or in code that is optimised, may not meet again "
             "without hal-msl-cc: %s",
             job->file, there ? hal_message() : "there is none beside the library");
-    return build_on_road(job, constants, kernels, false, NULL);
+    return build_with(job, constants, kernels, false, NULL);
 }
 
 static enum hal_status translate_and_build(const struct job *job)
@@ -442,9 +443,9 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (source->math != MSL_MATH_DEFAULT)
         job->options.math = source->math;
     if (status == HAL_OK)
-        status = msl_road_find(source->check_bounds, &job->road);
+        status = msl_lowering_find(source->check_bounds, &job->lowering);
     if (status == HAL_OK)
-        status = msl_request_key(source, file, &job->compiler, &job->road, &job->options, &key);
+        status = msl_request_key(source, file, &job->compiler, &job->lowering, &job->options, &key);
     if (status == HAL_OK)
         status = msl_cache_path(source->directory, &key, ".so", path, sizeof path);
     if (status == HAL_OK)

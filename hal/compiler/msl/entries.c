@@ -21,7 +21,7 @@ static const char *print_entry(struct msl_unit *unit, const struct msl_item *ker
         " __MSL_ENTRIES constexpr ::msl_abi_kernel __msl_k%zu ="
         " ::msl::entry<&%s, __msl_p%zu>::template describe<%s, __msl_split,"
         " __msl_size(\"%s\", 0), __msl_size(\"%s\", 1), __msl_size(\"%s\", 2)>(\"%s\", "
-        "__msl_road); }",
+        "__msl_lowering); }",
         entry->number, text->list.bytes ? text->list.bytes : "", list[kernel->name].line,
         entry->function, msl_unit_join(unit, kernel->name, kernel->name),
         text->checks.bytes ? text->checks.bytes : "", list[last].line, entry->number,
@@ -32,11 +32,11 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_kerne
                                    const char *function, const char **out_text)
 {
     const struct msl_item *const item = names->item, *const kernel = names->body;
-    const bool side_by_side = kernel->needs_peers || item->needs_peers;
+    const bool side_by_side = kernel->needs_sync || item->needs_sync;
     struct msl_entry_text text = {{0}, {0}};
     const struct msl_entry entry = {
         .unit = unit, .number = (size_t)(item - unit->items), .function = function, .text = &text};
-    unit->waits |= side_by_side;
+    unit->needs_sync |= side_by_side;
     enum hal_status status = msl_entry_write_parameters(&entry, kernel->parameters);
     if (status == HAL_OK && item->is_instantiation)
         status = msl_entry_check_instance(&entry, names);

@@ -4,7 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/store.h"
-#include "hal/compiler/msl/plain.h"
+#include "hal/compiler/msl/preprocessor.h"
 #include "hal/compiler/msl/process.h"
 
 #include <errno.h>

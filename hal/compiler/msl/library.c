@@ -38,17 +38,17 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
         .buffer_mask = kernel->buffer_mask,
         .threadgroup_mask = kernel->group_argument_mask,
         .static_group_memory_bytes = place_variables(module, kernel->tag),
-        .has_barriers = kernel->waits != 0,
+        .has_barriers = kernel->needs_sync != 0,
         .checks_bounds = kernel->checks_bounds != 0,
     };
     if (kernel->checks_bounds)
-        out_function->info.road = kernel->road;
-    else if (!kernel->waits)
-        out_function->info.road = "alone";
+        out_function->info.lowering = kernel->lowering;
+    else if (!kernel->needs_sync)
+        out_function->info.lowering = "alone";
     else if (kernel->run_groups || kernel->run_split)
-        out_function->info.road = "loops";
+        out_function->info.lowering = "loops";
     else
-        out_function->info.road = kernel->road ? kernel->road : "fibers";
+        out_function->info.lowering = kernel->lowering ? kernel->lowering : "fibers";
     memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
     memcpy(out_function->info.buffer_alignment, kernel->buffer_alignment,
            sizeof kernel->buffer_alignment);
@@ -117,7 +117,7 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
         hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run %s%s", library->file,
                 library->functions[i].info.name,
                 library->functions[i].info.has_barriers ? "as " : "",
-                library->functions[i].info.road);
+                library->functions[i].info.lowering);
     note_code(library, module);
     library->constants = module->first_constant;
     library->constant_count = (size_t)(module->last_constant - module->first_constant);

@@ -10,8 +10,9 @@
  *
  * Kernels whose threads wait for each other (barriers, simd operations) are split into loops by
  * hal-msl-cc, a program that lies beside the library or in ../bin (HAL_MSL_CC: another place).
- * What cannot be split, or everything where that program is missing, runs on fibers. HAL_MSL_ROAD:
- * auto, fibers, or fission, which makes it an error that a kernel cannot be split.
+ * What cannot be split, or everything where that program is missing, runs on fibers.
+ * HAL_MSL_LOWERING: auto, fibers, or fission, which makes it an error that a kernel cannot be
+ * split.
  *
  * Threads: a library is immutable and may be used from any thread; msl_compile may run on several
  * threads at once, and several processes may share a cache. A thread that runs kernels owns an
@@ -139,7 +140,7 @@ struct msl_function_info {
     uint32_t static_group_memory_bytes;        /* threadgroup variables */
     bool has_barriers;                         /* threads of a group wait for each other */
     bool checks_bounds;
-    const char *road; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
+    const char *lowering; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
     uintptr_t code_begin, code_end; /* where its machine code lies; 0: the system does not tell */
 };
 HAL_API const struct msl_function_info *msl_function_get_info(const struct msl_function *function);

@@ -61,7 +61,8 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
 }
 
 enum hal_status msl_request_key(const struct msl_source *source, const char *file,
-                                const struct msl_compiler *compiler, const struct msl_road *road,
+                                const struct msl_compiler *compiler,
+                                const struct msl_lowering *lowering,
                                 const struct msl_options *options, struct msl_key *out_key)
 {
     struct hal_digest digest = hal_digest_begin();
@@ -75,12 +76,12 @@ enum hal_status msl_request_key(const struct msl_source *source, const char *fil
         const uint64_t numbers[] = {constant->index, (uint64_t)constant->type, constant->bits};
         hal_digest_add(&digest, numbers, sizeof numbers);
     }
-    const uint32_t mode = (uint32_t)road->mode;
+    const uint32_t mode = (uint32_t)lowering->mode;
     hal_digest_add(&digest, &mode, sizeof mode);
-    hal_digest_add(&digest, &road->identity, sizeof road->identity);
+    hal_digest_add(&digest, &lowering->identity, sizeof lowering->identity);
     const uint8_t only_listed = source->only_listed;
     hal_digest_add(&digest, &only_listed, sizeof only_listed);
-    for (size_t i = 0; (road->splitter[0] || only_listed) && i < source->group_size_count; i++) {
+    for (size_t i = 0; (lowering->pass[0] || only_listed) && i < source->group_size_count; i++) {
         hal_digest_add_string(&digest, source->group_sizes[i].kernel);
         hal_digest_add(&digest, source->group_sizes[i].size, sizeof source->group_sizes[i].size);
     }

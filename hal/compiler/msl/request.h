@@ -12,7 +12,8 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
 
 /* The digest of all that decides about the code. */
 enum hal_status msl_request_key(const struct msl_source *source, const char *file,
-                                const struct msl_compiler *compiler, const struct msl_road *road,
+                                const struct msl_compiler *compiler,
+                                const struct msl_lowering *lowering,
                                 const struct msl_options *options,
                                 struct msl_key *out_key) HAL_CHECKED;
 

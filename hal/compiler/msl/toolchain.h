@@ -42,17 +42,17 @@ bool msl_program_find(const char *chosen, const char *name, char *out_path, size
  * HAL_NOT_FOUND: there is none; HAL_TIMEOUT, HAL_FAILED: it does not answer. */
 enum hal_status msl_helper_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;
 
-/* How kernels whose threads wait for each other are to run. */
-enum msl_road_mode { MSL_ROAD_AUTO, MSL_ROAD_FISSION, MSL_ROAD_FIBERS };
-struct msl_road {
-    enum msl_road_mode mode;
-    char splitter[MSL_PATH_BYTES]; /* hal-msl-cc; "": there is none */
-    struct msl_key identity;       /* of the splitter's sources; zeros without */
+/* How kernels whose threads wait for each other are lowered. */
+enum msl_lowering_mode { MSL_LOWERING_AUTO, MSL_LOWERING_FISSION, MSL_LOWERING_FIBERS };
+struct msl_lowering {
+    enum msl_lowering_mode mode;
+    char pass[MSL_PATH_BYTES]; /* hal-msl-cc, the barrier fission pass; "": none */
+    struct msl_key identity;   /* of the pass's sources; zeros without */
 };
 
-/* HAL_INVALID: HAL_MSL_ROAD says something else. HAL_NOT_FOUND: it insists on a splitter that is
+/* HAL_INVALID: HAL_MSL_LOWERING has another value. HAL_NOT_FOUND: it insists on a pass that is
  * not there, or bounds are to be checked, which is that program's work too. */
-enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road) HAL_CHECKED;
+enum hal_status msl_lowering_find(bool check_bounds, struct msl_lowering *out_lowering) HAL_CHECKED;
 
 /* What kernels are compiled for. */
 struct msl_options {

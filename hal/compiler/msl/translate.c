@@ -26,13 +26,13 @@ enum hal_status msl_translate(const struct msl_source *source, const struct msl_
         status = msl_unit_declare(&unit);
     if (status == HAL_OK) {
         msl_unit_drop_duplicates(&unit);
-        msl_unit_find_peers(&unit);
+        msl_unit_find_sync(&unit);
         msl_unit_find_shifts(&unit);
         status = msl_unit_place_variables(&unit);
     }
     if (status == HAL_OK)
         status = msl_unit_add_entries(&unit);
-    *out_demands = (struct msl_demands){.waits = unit.waits, .shifts = unit.shifts};
+    *out_demands = (struct msl_demands){.needs_sync = unit.needs_sync, .shifts = unit.shifts};
     if (status == HAL_OK) {
         msl_unit_rewrite(&unit);
         write_program(&unit, out_program);

@@ -22,7 +22,7 @@ struct msl_item {
     bool has_variables; /* threadgroup variables of a kernel */
     bool is_foreign;    /* extern "C": by its bare name */
     bool dropped;       /* the same as an earlier one but for address spaces */
-    bool needs_peers;   /* calls something that waits for other threads, directly or not */
+    bool needs_sync;    /* calls something that waits for other threads, directly or not */
 };
 
 struct msl_unit {
@@ -33,9 +33,9 @@ struct msl_unit {
     char **strings; /* owned replacements */
     size_t string_count, string_capacity;
     const struct msl_source *source;
-    bool waits;  /* threads of an entry may wait for each other */
-    bool shifts; /* or divides, by numbers that are not written out */
-    bool failed; /* memory ran out */
+    bool needs_sync; /* threads of an entry may wait for each other */
+    bool shifts;     /* or divides, by numbers that are not written out */
+    bool failed;     /* memory ran out */
 };
 
 /* HAL_UNSUPPORTED for what only a GPU has, HAL_INVALID for words that the language has not. */
@@ -51,8 +51,8 @@ const struct msl_item *msl_unit_definition(const struct msl_unit *unit,
                                            const struct msl_item *besides);
 /* Gives threadgroup variables their memory, and kernels that have some a parameter for it. */
 enum hal_status msl_unit_place_variables(struct msl_unit *unit) HAL_CHECKED;
-/* Sets needs_peers. */
-void msl_unit_find_peers(struct msl_unit *unit);
+/* Sets needs_sync. */
+void msl_unit_find_sync(struct msl_unit *unit);
 /* Sets shifts. Errs on the safe side. */
 void msl_unit_find_shifts(struct msl_unit *unit);
 /* Puts a table entry after each kernel and in the place of each instantiation. */
@@ -102,7 +102,7 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
 
 /* What the program needs besides a compiler for C++. */
 struct msl_demands {
-    bool waits;  /* threads of a kernel may wait for each other */
+    bool needs_sync; /* threads of a kernel may wait for each other */
     bool shifts; /* it shifts or divides by what may be out of range, which C++ leaves undefined */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/compiler/msl/fission on small functions in LLVM's own notation: maps, control flow,
  * uniformity, regions, and what the whole pass answers. Results of split functions:
- * test_msl_roads.c. */
+ * test_msl_lowering.c. */
 #include "hal/compiler/msl/fission/fission.h"
 #include "hal/compiler/msl/fission/pass.h"
 #include "hal/compiler/msl/fission/pipeline.h"

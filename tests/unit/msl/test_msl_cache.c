@@ -129,15 +129,15 @@ TEST(everything_that_matters_is_in_the_key)
         }
 }
 
-#ifdef TEST_SPLITTER
+#ifdef TEST_FISSION
 /* A program that splits kernels, as far as it says what it is. */
-static void put_splitter(const char *name, const char *answer)
+static void put_pass(const char *name, const char *answer)
 {
     char path[PATH_BYTES];
     path_in(path, name);
     FILE *const file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "#!/bin/sh\n%s\nexec %s \"$@\"\n", answer, TEST_SPLITTER);
+    fprintf(file, "#!/bin/sh\n%s\nexec %s \"$@\"\n", answer, TEST_FISSION);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(path, 0700), 0);
     setenv("HAL_MSL_CC", path, 1);
@@ -147,7 +147,7 @@ static void put_splitter(const char *name, const char *answer)
 
 /* What it is made of counts, not where it lies and when it was written; of a program that does not
  * say what it is, its file counts. */
-TEST(splitters_are_known_by_what_they_are)
+TEST(fission_passes_are_known_by_what_they_are)
 {
     const struct {
         const char *name, *answer;
@@ -165,7 +165,7 @@ TEST(splitters_are_known_by_what_they_are)
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const size_t before = compiler_runs();
-        put_splitter(steps[i].name, steps[i].answer);
+        put_pass(steps[i].name, steps[i].answer);
         assert_int_equal(compile_and_run(SOURCE(11)), 11);
         if ((compiler_runs() > before) != steps[i].compiles)
             fail_msg("step %zu: the kernel was%s compiled", i, steps[i].compiles ? " not" : "");

@@ -444,7 +444,7 @@ static size_t wide_instructions(const char *expression)
 TEST(what_streams_has_narrow_vectors)
 {
     const size_t computing = wide_instructions("((((v * w + 1) * v + w) * v + 1) * v + w) * v + 1");
-    if (computing == 0 || computing == SIZE_MAX || !HAS_SPLITTER)
+    if (computing == 0 || computing == SIZE_MAX || !HAS_FISSION)
         skip(); /* this processor has none, the compiler uses none by itself, or who decides lacks
                  */
     assert_int_equal(wide_instructions("v + w"), 0);

@@ -379,7 +379,7 @@ static void fill(struct group *g, uint32_t size)
         g->in[i] = i * 2654435761u >> 20;
 }
 
-static void check(size_t k, uint32_t size, bool known, const char *road)
+static void check(size_t k, uint32_t size, bool known, const char *lowering)
 {
     struct msl_group_size all[KERNELS]; /* of all: the source is compiled once */
     for (size_t i = 0; i < KERNELS; i++)
@@ -392,16 +392,16 @@ static void check(size_t k, uint32_t size, bool known, const char *road)
     fill(&expected, size);
     fill(&found, size);
     kernels[k].expect(&expected);
-    setenv("HAL_MSL_ROAD", road, 1);
+    setenv("HAL_MSL_LOWERING", lowering, 1);
     struct fixture_kernel kernel = fixture_compile_with(&desc, kernels[k].name);
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
     fixture_run(&kernel, (void *[]){found.out, found.in, found.n, nowhere}, 4, NULL,
                 (const uint32_t[]){1, 1, 1}, (const uint32_t[]){size, 1, 1});
     fixture_release(&kernel);
     for (uint32_t i = 0; i < size; i++)
         if (found.out[i] != expected.out[i])
-            fail_msg("%s (%s), a group of %u%s: thread %u gave %u, not %u", kernels[k].name, road,
-                     size, known ? ", known" : "", i, found.out[i], expected.out[i]);
+            fail_msg("%s (%s), a group of %u%s: thread %u gave %u, not %u", kernels[k].name,
+                     lowering, size, known ? ", known" : "", i, found.out[i], expected.out[i]);
 }
 
 TEST(values_are_those_of_their_thread_and_time)

@@ -463,8 +463,8 @@ static void compare_kernel(const struct library *library, struct fixture_kernel 
             if (out[i] != expected[i % p->threads]) {
                 fputs(library->text, stderr); /* messages of the library have a limit */
                 fail_msg("%s (%s), kernel k%zu, %u threads, input %u: thread %u gave %u, not %u",
-                         level, msl_function_get_info(compiled->function)->road, kernel, p->threads,
-                         input, i, out[i], expected[i % p->threads]);
+                         level, msl_function_get_info(compiled->function)->lowering, kernel,
+                         p->threads, input, i, out[i], expected[i % p->threads]);
             }
     }
 }
@@ -491,9 +491,9 @@ TEST(threads_that_parted_meet_again)
         struct library *const library = make_library();
         compare(library, "3");
         compare(library, "0");
-        setenv("HAL_MSL_ROAD", "fibers", 1);
+        setenv("HAL_MSL_LOWERING", "fibers", 1);
         compare(library, "3");
-        unsetenv("HAL_MSL_ROAD");
+        unsetenv("HAL_MSL_LOWERING");
         free(library->text);
         free(library);
     }
@@ -503,7 +503,7 @@ TEST_SUITE_FIXTURE(fixture_set_up, fixture_tear_down);
 
 int main(void)
 {
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
     unsetenv("HAL_MSL_CC");
     return test_run();
 }

@@ -148,7 +148,7 @@ TEST_ON(a_truncated_trace_says_so, struct fixture *fixture)
 }
 
 /* How each kernel's threads run, and why: alone, as loops or on fibers. */
-TEST_ON(roads_are_told, struct fixture *fixture)
+TEST_ON(lowerings_are_reported, struct fixture *fixture)
 {
     struct trace_builder *b = fixture_start(fixture);
     fixture_add_kernel(b, 3, "lonely",
@@ -165,13 +165,13 @@ TEST_ON(roads_are_told, struct fixture *fixture)
     replay(fixture, "--device=cpu", "--verbose");
     fixture_expect(fixture, fixture->err, "the threads of kernel 'lonely' run alone");
     fixture_expect(fixture, fixture->err,
-                   HAS_SPLITTER ? "the threads of kernel 'meeting' run as loops"
-                                : "run as fibers: there is no hal-msl-cc");
-    setenv("HAL_MSL_ROAD", "fibers", 1);
+                   HAS_FISSION ? "the threads of kernel 'meeting' run as loops"
+                               : "run as fibers: there is no hal-msl-cc");
+    setenv("HAL_MSL_LOWERING", "fibers", 1);
     replay(fixture, "--device=cpu", "--verbose");
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
     fixture_expect(fixture, fixture->err,
-                   "the threads of kernel 'meeting' run as fibers: HAL_MSL_ROAD asks for them");
+                   "the threads of kernel 'meeting' run as fibers: HAL_MSL_LOWERING asks for them");
 }
 
 TEST_ON(a_self_test_passes, struct fixture *fixture)

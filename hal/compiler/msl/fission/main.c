@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* The first members of struct msl_abi_kernel. */
-enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, ROAD, SIZE, WAITS };
+enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, LOWERING, SIZE, WAITS };
 
 /* Exit codes; anything else is a crash. */
 enum { DONE = 0, WRONG_USE = 2, CANNOT = 3, REFUSED = 4 };
@@ -103,7 +103,7 @@ static LLVMValueRef text_constant(LLVMModuleRef module, const char *text)
     const LLVMContextRef context = LLVMGetModuleContext(module);
     const LLVMValueRef contents =
         LLVMConstStringInContext(context, text, (unsigned)strlen(text), false);
-    const LLVMValueRef global = LLVMAddGlobal(module, LLVMTypeOf(contents), "road");
+    const LLVMValueRef global = LLVMAddGlobal(module, LLVMTypeOf(contents), "lowering");
     LLVMSetInitializer(global, contents);
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);
@@ -126,7 +126,7 @@ static void decide(LLVMModuleRef module, const struct table *table, size_t index
     if (!result->split) {
         char text[MSL_FISSION_REASON_BYTES + 16];
         snprintf(text, sizeof text, "fibers: %s", result->reason);
-        values[ROAD] = text_constant(module, text);
+        values[LOWERING] = text_constant(module, text);
         values[RUN_SPLIT] = null;
     } else if (table->kernels[index].group_size[0] == 0) {
         values[RUN_GROUPS] = values[RUN_SPLIT];

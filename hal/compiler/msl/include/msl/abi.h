@@ -56,10 +56,10 @@ typedef void msl_abi_thread(const struct msl_abi_launch *launch, uint32_t group_
                             uint32_t local_x, uint32_t local_y, uint32_t local_z, uint32_t index,
                             uint32_t lane, uint32_t simdgroup);
 
-/* A kernel whose threads wait for each other comes with run_thread and, for the splitter, with
+/* A kernel whose threads wait for each other has run_thread and, for barrier fission, also
  * run_split and the thread function that this calls. After a successful split, run_split serves
  * groups of split_size, or, where that is zero, it is run_groups and serves all. Otherwise it goes,
- * and `road` says why. The splitter knows the first members by their order. */
+ * and `lowering` says why. The pass finds the first members by their order. */
 struct msl_abi_kernel {
     const char *name;
     const void *tag;                /* the same address in the group variables of the same kernel */
@@ -67,9 +67,9 @@ struct msl_abi_kernel {
     msl_abi_run_thread *run_thread; /* NULL: run_groups serves all */
     msl_abi_run_groups *run_split;  /* NULL: nothing was split */
     msl_abi_thread *thread;
-    const char *road;
+    const char *lowering;
     uint32_t split_size[3];
-    uint32_t waits;         /* 1: its threads wait for each other */
+    uint32_t needs_sync;    /* 1: its threads wait for each other */
     uint32_t checks_bounds; /* 1: buffers and threadgroup memory are given as tagged addresses */
     uint32_t buffer_mask;
     uint32_t group_argument_mask;

@@ -499,9 +499,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
         }
     }
 
-    /* x, y, z: the only size of group that is split for, 0: any. `road`: why nothing is. */
+    /* x, y, z: the only size of group that is split for, 0: any. `lowering`: why nothing is. */
     template <bool side_by_side, bool split, uint32_t x, uint32_t y, uint32_t z>
-    static constexpr msl_abi_kernel describe(const char *name, const char *road)
+    static constexpr msl_abi_kernel describe(const char *name, const char *lowering)
     {
         msl_abi_kernel kernel = {};
         constexpr uint8_t access[] = {access_of<A>()..., 0};
@@ -509,7 +509,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
         constexpr uint32_t bytes[] = {bytes_of<A>()..., 0};
         kernel.name = name;
         kernel.tag = &kernel_tag<function>::id;
-        kernel.waits = side_by_side;
+        kernel.needs_sync = side_by_side;
         if constexpr (side_by_side && split) {
             kernel.run_split = run_split<x, y, z>;
             kernel.thread = thread;
@@ -517,11 +517,11 @@ struct entry_for<void (*)(A...), function, Parameters> {
             kernel.split_size[1] = y;
             kernel.split_size[2] = z;
         } else if constexpr (side_by_side) {
-            kernel.road = road;
+            kernel.lowering = lowering;
         }
         kernel.checks_bounds = checks_bounds;
         if constexpr (checks_bounds)
-            kernel.road = "fibers: bounds are checked";
+            kernel.lowering = "fibers: bounds are checked";
         if constexpr (side_by_side || checks_bounds)
             kernel.run_thread = run_thread;
         else

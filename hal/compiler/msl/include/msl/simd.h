@@ -105,7 +105,7 @@ template <class F, class T> MSL_INLINE T neutral(const exchanged<T> &all)
         return all.of(uint32_t(__builtin_ctz(all.active)));
 }
 
-/* Halves against halves, the order in which all roads add. */
+/* Halves against halves, the order in which all lowerings add. */
 template <class F, class T> MSL_INLINE T reduce_numbers(const exchanged<T> &all)
 {
     typedef typename bits_of<sizeof(T)>::type bits;

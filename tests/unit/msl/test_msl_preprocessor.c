@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sources that skip the preprocessor are those that it would not change: clang's own is asked. */
 #include "hal/compiler/msl/lex.h"
-#include "hal/compiler/msl/plain.h"
+#include "hal/compiler/msl/preprocessor.h"
 #include "hal/compiler/msl/text.h"
 #include "tests/support/test.h"
 #include "tests/unit/msl/msl_fixture.h"
 
 static bool plain(const char *text)
 {
-    return msl_is_plain(text, strlen(text));
+    return msl_needs_no_preprocessor(text, strlen(text));
 }
 
 /* Each alone, in one file: clang is started once for all. */
@@ -98,7 +98,7 @@ TEST(cut_off_anywhere)
             char *const part = malloc(bytes ? bytes : 1);
             assert_non_null(part);
             memcpy(part, changed[i], bytes);
-            (void)msl_is_plain(part, bytes);
+            (void)msl_needs_no_preprocessor(part, bytes);
             free(part);
         }
 }

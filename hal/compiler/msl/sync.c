@@ -7,7 +7,7 @@
 
 struct entry {
     const struct msl_token *name;
-    bool needs_peers;
+    bool needs_sync;
 };
 
 static int compare_names(const struct msl_token *a, const struct msl_token *b)
@@ -28,7 +28,7 @@ static bool begins(const struct msl_token *token, const char *prefix)
     return token->length >= length && memcmp(token->text, prefix, length) == 0;
 }
 
-static bool waits_for_peers(const struct msl_tokens *tokens, size_t i)
+static bool is_sync(const struct msl_tokens *tokens, size_t i)
 {
     const struct msl_token *const token = &tokens->list[i];
     if (token->kind != MSL_NAME || msl_is(tokens, i, "simdgroup_index_in_threadgroup"))
@@ -74,15 +74,15 @@ static bool reaches(const struct msl_unit *unit, const struct msl_item *item,
                     const struct entry *entries, const size_t *entry_of)
 {
     for (size_t i = item->first; i <= item->last; i++) {
-        if (waits_for_peers(&unit->tokens, i))
+        if (is_sync(&unit->tokens, i))
             return true;
-        if (entry_of[i] != SIZE_MAX && entries[entry_of[i]].needs_peers)
+        if (entry_of[i] != SIZE_MAX && entries[entry_of[i]].needs_sync)
             return true;
     }
     return false;
 }
 
-void msl_unit_find_peers(struct msl_unit *unit)
+void msl_unit_find_sync(struct msl_unit *unit)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
     struct entry *const entries = hal_alloc(unit->item_count, sizeof *entries);
@@ -99,11 +99,11 @@ void msl_unit_find_peers(struct msl_unit *unit)
         changed = false;
         for (size_t i = 0; i < unit->item_count; i++) {
             struct msl_item *const item = &unit->items[i];
-            if (item->needs_peers || !reaches(unit, item, entries, entry_of))
+            if (item->needs_sync || !reaches(unit, item, entries, entry_of))
                 continue;
-            item->needs_peers = changed = true;
+            item->needs_sync = changed = true;
             if (item->name)
-                entries[entry_of[item->name]].needs_peers = true;
+                entries[entry_of[item->name]].needs_sync = true;
         }
     }
 done:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a source is the same before and after preprocessing. Private to hal/compiler/msl. */
-#ifndef HAL_MSL_PLAIN_H
-#define HAL_MSL_PLAIN_H
+/* Whether a source needs the preprocessor. Private to hal/compiler/msl. */
+#ifndef HAL_MSL_PREPROCESSOR_H
+#define HAL_MSL_PREPROCESSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 /* Whether the preprocessor would do nothing to the text but to take out its comments and the lines
  * that include the language's own headers. False is always safe, and is what anything unusual gets:
  * macros, conditions, lines that are continued. */
-bool msl_is_plain(const char *text, size_t bytes);
+bool msl_needs_no_preprocessor(const char *text, size_t bytes);
 
 /* Headers.c: what a source may include, and the names of macros that it has by that. */
 bool msl_is_includable(const char *name, size_t length);

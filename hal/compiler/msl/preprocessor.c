@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds sources that need no preprocessor: starting one costs more than all else that is done for a
  * small kernel. */
-#include "hal/compiler/msl/plain.h"
+#include "hal/compiler/msl/preprocessor.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -177,7 +177,7 @@ static bool skip(struct reader *reader)
     return is_usual && !is_other_spelling;
 }
 
-bool msl_is_plain(const char *text, size_t bytes)
+bool msl_needs_no_preprocessor(const char *text, size_t bytes)
 {
     struct reader reader = {text, text + bytes};
     bool is_line_start = true;

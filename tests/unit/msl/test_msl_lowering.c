@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/compiler/msl/fission against fibers and against a model in C: generated kernels with
  * barriers, simd operations, uniform and divergent control flow, private arrays, early returns. All
- * values are 32-bit integers, so that every road must give the same bits. */
+ * values are 32-bit integers, so that every lowering must give the same bits. */
 #include "tests/support/test.h"
 #include "tests/unit/msl/msl_fixture.h"
 
@@ -349,7 +349,7 @@ static struct library *make_library(void)
     return library;
 }
 
-static void compare(const struct library *library, size_t kernel, const char *road)
+static void compare(const struct library *library, size_t kernel, const char *lowering)
 {
     const struct program *const p = &library->programs[kernel];
     const uint32_t threads = p->size[0] * p->size[1] * p->size[2];
@@ -358,10 +358,10 @@ static void compare(const struct library *library, size_t kernel, const char *ro
                                       .group_sizes = library->sizes,
                                       .group_size_count = library->sized};
     struct fixture_kernel compiled = fixture_compile_with(&source, library->names[kernel]);
-    const char *const taken = msl_function_get_info(compiled.function)->road;
+    const char *const taken = msl_function_get_info(compiled.function)->lowering;
     if (strstr(taken, "internal error") || strstr(taken, "hal-msl-cc failed"))
         fail_msg("kernel k%zu: %s, in\n%s", kernel, taken, library->text);
-    if (strcmp(road, "fibers") == 0)
+    if (strcmp(lowering, "fibers") == 0)
         assert_ptr_equal(strstr(taken, "loops"), NULL);
     for (uint32_t input = 0; input < 64; input += 7) {
         uint32_t expected[MAX_THREADS], out[GROUPS * MAX_THREADS];
@@ -374,21 +374,21 @@ static void compare(const struct library *library, size_t kernel, const char *ro
             if (out[i] != expected[i % threads])
                 fail_msg("%s (%s), kernel k%zu, groups of %u x %u x %u%s, input %u: thread %u gave "
                          "%u, not %u, in\n%s",
-                         road, taken, kernel, p->size[0], p->size[1], p->size[2],
+                         lowering, taken, kernel, p->size[0], p->size[1], p->size[2],
                          p->sized ? ", known" : "", input, i, out[i], expected[i % threads],
                          library->text);
     }
     fixture_release(&compiled);
 }
 
-TEST(generated_kernels_agree_on_both_roads)
+TEST(generated_kernels_agree_on_both_lowerings)
 {
     for (size_t i = 0; i < SOURCES; i++) {
         struct library *const library = make_library();
         for (size_t kernel = 0; kernel < KERNELS; kernel++) {
-            setenv("HAL_MSL_ROAD", "fibers", 1);
+            setenv("HAL_MSL_LOWERING", "fibers", 1);
             compare(library, kernel, "fibers");
-            setenv("HAL_MSL_ROAD", "auto", 1);
+            setenv("HAL_MSL_LOWERING", "auto", 1);
             compare(library, kernel, "auto");
             setenv("HAL_MSL_OPTIMISE", "0", 1);
             compare(library, kernel, "unoptimised");
@@ -397,10 +397,10 @@ TEST(generated_kernels_agree_on_both_roads)
         free(library->text);
         free(library);
     }
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
 }
 
-/* ---- Choosing a road
+/* ---- Choosing a lowering
  * --------------------------------------------------------------------------------- */
 
 #define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -421,7 +421,7 @@ TEST(what_cannot_be_split_runs_on_fibers_and_says_why)
         largest = !(a[i] & 1) && a[i] > largest ? a[i] : largest;
     }
     struct fixture_kernel kernel = fixture_compile(divergent, "k");
-    assert_non_null(strstr(msl_function_get_info(kernel.function)->road, "fibers: "));
+    assert_non_null(strstr(msl_function_get_info(kernel.function)->lowering, "fibers: "));
     fixture_run(&kernel, (void *[]){a}, 1, NULL, (const uint32_t[]){1, 1, 1},
                 (const uint32_t[]){32, 1, 1});
     for (uint32_t i = 0; i < 32; i++)
@@ -429,21 +429,41 @@ TEST(what_cannot_be_split_runs_on_fibers_and_says_why)
     fixture_release(&kernel);
 }
 
-TEST(a_road_can_be_insisted_on)
+TEST(a_lowering_can_be_insisted_on)
 {
-    setenv("HAL_MSL_ROAD", "fission", 1);
+    setenv("HAL_MSL_LOWERING", "fission", 1);
     assert_int_equal(fixture_status(divergent), HAL_UNSUPPORTED);
     assert_non_null(strstr(hal_message(), "cannot be split"));
     struct fixture_kernel kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road, "loops");
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering, "loops");
     fixture_release(&kernel);
-    setenv("HAL_MSL_ROAD", "fibers", 1);
+    setenv("HAL_MSL_LOWERING", "fibers", 1);
     kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road,
-                        "fibers: HAL_MSL_ROAD asks for them");
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering,
+                        "fibers: HAL_MSL_LOWERING asks for them");
     fixture_release(&kernel);
+    setenv("HAL_MSL_LOWERING", "bridge", 1);
+    assert_int_equal(fixture_status(uniform), HAL_INVALID);
+    unsetenv("HAL_MSL_LOWERING");
+}
+
+/* HAL_MSL_ROAD is the former name; the new one comes first. */
+TEST(the_former_variable_counts_where_the_new_one_is_not_set)
+{
     setenv("HAL_MSL_ROAD", "bridge", 1);
     assert_int_equal(fixture_status(uniform), HAL_INVALID);
+    assert_string_equal(hal_message(), "HAL_MSL_ROAD is 'bridge'; it is auto, fission or fibers");
+    setenv("HAL_MSL_LOWERING", "auto", 1);
+    struct fixture_kernel kernel = fixture_compile(uniform, "k");
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering, "loops");
+    fixture_release(&kernel);
+    setenv("HAL_MSL_LOWERING", "", 1);
+    setenv("HAL_MSL_ROAD", "fibers", 1);
+    kernel = fixture_compile(uniform, "k");
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering,
+                        "fibers: HAL_MSL_LOWERING asks for them");
+    fixture_release(&kernel);
+    unsetenv("HAL_MSL_LOWERING");
     unsetenv("HAL_MSL_ROAD");
 }
 
@@ -470,31 +490,32 @@ static const char single_writers[] =
 
 TEST(what_one_thread_writes_all_read)
 {
-    static const char *const roads[] = {"fission", "fibers"};
-    for (size_t road = 0; road < 2; road++) {
+    static const char *const lowerings[] = {"fission", "fibers"};
+    for (size_t lowering = 0; lowering < 2; lowering++) {
         uint32_t a[64] = {0};
-        setenv("HAL_MSL_ROAD", roads[road], 1);
+        setenv("HAL_MSL_LOWERING", lowerings[lowering], 1);
         fixture_run_source(single_writers, "k", (void *[]){a}, 1, 1, 64);
         for (uint32_t i = 0; i < 64; i++)
             assert_int_equal(a[i], 86753);
     }
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
 }
 
-TEST(without_a_splitter_everything_runs_on_fibers)
+TEST(without_the_fission_pass_everything_runs_on_fibers)
 {
     setenv("HAL_MSL_CC", "/nonexistent/hal-msl-cc", 1);
     struct fixture_kernel kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road,
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering,
                         "fibers: there is no hal-msl-cc beside the library");
     fixture_release(&kernel);
     setenv("HAL_MSL_CC", "/bin/false", 1); /* one that fails */
     kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road, "fibers: hal-msl-cc failed");
+    assert_string_equal(msl_function_get_info(kernel.function)->lowering,
+                        "fibers: hal-msl-cc failed");
     fixture_release(&kernel);
-    setenv("HAL_MSL_ROAD", "fission", 1);
+    setenv("HAL_MSL_LOWERING", "fission", 1);
     assert_int_equal(fixture_status(uniform), HAL_FAILED);
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
     unsetenv("HAL_MSL_CC");
 }
 
@@ -531,7 +552,7 @@ TEST(impossible_sizes_are_refused)
 
 int main(void)
 {
-    unsetenv("HAL_MSL_ROAD");
+    unsetenv("HAL_MSL_LOWERING");
     unsetenv("HAL_MSL_CC");
     return test_run();
 }
