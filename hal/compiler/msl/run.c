@@ -5,8 +5,8 @@
  * A fiber that cannot go on hands over to the next one that can, lanes of its own simdgroup
  * first. When no lane of a simdgroup can go on and some wait for a simd operation, the earliest
  * operation among them is performed for exactly the lanes that execute it: that is how lanes that
- * went different ways meet again. Which is the earliest, the stamps of the lanes say
- * (hal/compiler/msl/fission/stamps.h), or without them, the place in the code. When all live
+ * went different ways meet again. Which is the earliest, the program positions of the lanes say
+ * (hal/compiler/msl/fission/positions.h), or without them, the place in the code. When all live
  * threads of the group wait at the barrier, it opens. A thread that has returned counts for
  * neither. */
 #include "hal/base/mem.h"
@@ -29,7 +29,7 @@ struct thread {
     uint32_t index; /* in its threadgroup */
     /* While it waits for a simd operation: */
     const void *site;
-    uint32_t stamp[MSL_ABI_STAMP_WORDS], stamp_words;
+    uint32_t at[MSL_ABI_POSITION_WORDS], at_words;
     uint32_t value_bytes;
     _Alignas(16) unsigned char value[MSL_ABI_LANE_BYTES];
 };
@@ -107,10 +107,10 @@ static uint32_t lowest(uint32_t lanes)
 /* Below 0: `a` waits for what comes earlier; 0: for the same operation. */
 static int compare_waits(const struct thread *a, const struct thread *b)
 {
-    const uint32_t words = a->stamp_words < b->stamp_words ? a->stamp_words : b->stamp_words;
+    const uint32_t words = a->at_words < b->at_words ? a->at_words : b->at_words;
     for (uint32_t i = 0; i < words; i++) {
-        if (a->stamp[i] != b->stamp[i])
-            return a->stamp[i] < b->stamp[i] ? -1 : 1;
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
     }
     if (words)
         return 0;
@@ -211,11 +211,11 @@ static const void *exchange(const void *value, uint32_t bytes, const void *site,
     return simdgroup->values;
 }
 
-static void stamp(const uint32_t *words, uint32_t count)
+static void set_position(const uint32_t *words, uint32_t count)
 {
     struct thread *const self = current->running;
-    memcpy(self->stamp, words, count * sizeof *words);
-    self->stamp_words = count;
+    memcpy(self->at, words, count * sizeof *words);
+    self->at_words = count;
 }
 
 static uint32_t own_lane(void)
@@ -258,7 +258,7 @@ const struct msl_abi_runtime msl_runtime = {
     .group_barrier = wait_at_barrier,
     .exchange = exchange,
     .lane = own_lane,
-    .stamp = stamp,
+    .position = set_position,
     .check = check,
     .bad_index = bad_index,
 };
@@ -281,7 +281,7 @@ static void run_group(struct msl_worker *worker)
 {
     for (uint32_t i = 0; i < worker->thread_count; i++) {
         worker->threads[i].index = i;
-        worker->threads[i].stamp_words = 0;
+        worker->threads[i].at_words = 0;
         msl_fiber_prepare(&worker->threads[i].fiber, &worker->stacks, i, run_fiber);
     }
     for (uint32_t i = 0; i < worker->simdgroup_count; i++) {

@@ -5,7 +5,7 @@
 #include "hal/compiler/msl/fission/fission.h"
 #include "hal/compiler/msl/fission/pass.h"
 #include "hal/compiler/msl/fission/pipeline.h"
-#include "hal/compiler/msl/fission/stamps.h"
+#include "hal/compiler/msl/fission/positions.h"
 #include "tests/support/test.h"
 #include "tests/unit/msl/fission_fixture.h"
 
@@ -146,8 +146,7 @@ TEST(taint_follows_values_and_branches)
     LLVMDisposeModule(module);
 }
 
-/* ---- The whole pass
- * -------------------------------------------------------------------------------- */
+/* ---- The whole pass -------------------------------------------------------------------------- */
 
 static struct msl_fission_result run_pass(const char *text, enum hal_status expected)
 {
@@ -240,31 +239,30 @@ TEST(refusals_have_reasons)
     }
 }
 
-/* ---- stamps.c ----------------------------------------------------------------------------------
- */
+/* ---- positions.c ----------------------------------------------------------------------------- */
 
 #define OPERATIONS                                                                                 \
     "declare ptr @__msl_exchange(ptr, i32, ptr)\n"                                                 \
     "declare void @__msl_collect(ptr, ptr, i32)\n"                                                 \
     "declare void @__msl_simdgroup_barrier()\n"                                                    \
-    "declare void @__msl_stamp(ptr, i32)\n"
+    "declare void @__msl_position(ptr, i32)\n"
 
-/* The words of the stamps before each operation, in the order of the code. */
-static void expect_stamps(const char *text, const uint64_t *words, size_t count)
+/* The words of the positions before each operation, in the order of the code. */
+static void expect_positions(const char *text, const uint64_t *words, size_t count)
 {
     LLVMModuleRef module = fission_parse(text);
     const ir_value function = LLVMGetNamedFunction(module, "k");
     size_t found = 0;
-    assert_true(msl_stamps_are_needed(module));
-    msl_stamps_add(module, function);
+    assert_true(msl_positions_are_needed(module));
+    msl_positions_add(module, function);
     ir_each_block(block, function) ir_each_instruction(item, block)
     {
         const char *const callee = ir_callee(item);
-        if (!ir_starts_with(callee, "__msl_") || strcmp(callee, "__msl_stamp") == 0)
+        if (!ir_starts_with(callee, "__msl_") || strcmp(callee, "__msl_position") == 0)
             continue;
         const ir_value before = LLVMGetPreviousInstruction(item);
-        if (!before || strcmp(ir_callee(before), "__msl_stamp") != 0)
-            fail_msg("there is no stamp before '%s'", callee);
+        if (!before || strcmp(ir_callee(before), "__msl_position") != 0)
+            fail_msg("there is no position before '%s'", callee);
         assert_true(found < count);
         assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(before, 1)), words[found++]);
     }
@@ -274,23 +272,23 @@ static void expect_stamps(const char *text, const uint64_t *words, size_t count)
 }
 
 /* A place; and for each loop around it the loop's place and the number of its turn. */
-TEST(operations_are_stamped)
+TEST(operations_have_positions)
 {
-    expect_stamps(OPERATIONS "define void @k(ptr %l, i1 %c) {\n"
-                             "  call void @__msl_simdgroup_barrier()\n"
-                             "  br label %outer\n"
-                             "outer: br label %inner\n"
-                             "inner: %a = call ptr @__msl_exchange(ptr %l, i32 4, ptr %l)\n"
-                             "  br i1 %c, label %inner, label %next\n"
-                             "next: call void @__msl_collect(ptr %l, ptr %l, i32 4)\n"
-                             "  br i1 %c, label %outer, label %end\n"
-                             "end: ret void\n"
-                             "}\n",
-                  (const uint64_t[]){1, 5, 3}, 3);
+    expect_positions(OPERATIONS "define void @k(ptr %l, i1 %c) {\n"
+                                "  call void @__msl_simdgroup_barrier()\n"
+                                "  br label %outer\n"
+                                "outer: br label %inner\n"
+                                "inner: %a = call ptr @__msl_exchange(ptr %l, i32 4, ptr %l)\n"
+                                "  br i1 %c, label %inner, label %next\n"
+                                "next: call void @__msl_collect(ptr %l, ptr %l, i32 4)\n"
+                                "  br i1 %c, label %outer, label %end\n"
+                                "end: ret void\n"
+                                "}\n",
+                     (const uint64_t[]){1, 5, 3}, 3);
 }
 
-/* A stamp has room for 15 loops, and what is deeper is told apart no further. */
-TEST(deep_loops_fit_into_stamps)
+/* A position has room for 15 loops, and what is deeper is told apart no further. */
+TEST(deep_loops_fit_into_positions)
 {
     enum { DEPTH = 20 };
     char text[8192];
@@ -302,13 +300,13 @@ TEST(deep_loops_fit_into_stamps)
     for (int i = DEPTH - 1; i > 0; i--)
         length += sprintf(text + length, "t%d: br i1 %%c, label %%h%d, label %%t%d\n", i, i, i - 1);
     sprintf(text + length, "t0: br i1 %%c, label %%h0, label %%end\nend: ret void\n}\n");
-    expect_stamps(text, (const uint64_t[]){31}, 1);
+    expect_positions(text, (const uint64_t[]){31}, 1);
 }
 
-TEST(what_does_not_wait_has_no_stamps)
+TEST(what_does_not_wait_has_no_positions)
 {
     LLVMModuleRef module = fission_parse(OPERATIONS "define void @k() { ret void }\n");
-    assert_false(msl_stamps_are_needed(module));
+    assert_false(msl_positions_are_needed(module));
     LLVMDisposeModule(module);
 }
 

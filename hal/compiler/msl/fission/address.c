@@ -10,10 +10,10 @@ enum {
     MAX_FACTOR = 1024,
     MAX_DEPTH = 24,
     MAX_CONSTANT = 1 << 19,
-    MAX_SPAN = 1 << 22 /* of all turns together: three loops of 1024 threads, 1024 apart */
+    MAX_SPAN = 1 << 22 /* of all iterations together: three loops of 1024 threads, 1024 apart */
 };
 
-/* rest + constant + the sum of factor * turn; no rest: 0 */
+/* rest + constant + the sum of factor * iteration; no rest: 0 */
 struct affine {
     ir_value rest;
     int64_t constant;
@@ -30,16 +30,16 @@ static bool in_loop(const struct split *s, const struct region *r, ir_value valu
     return cfg_number(&s->f->cfg, block) == SIZE_MAX || split_region_of(s, block) == r;
 }
 
-static bool is_outer_turn(const struct region *r, ir_value value)
+static bool is_outer_iteration(const struct region *r, ir_value value)
 {
-    return (r->depth > 1 && value == r->turn[0]) || (r->depth > 2 && value == r->turn[1]);
+    return (r->depth > 1 && value == r->iteration[0]) || (r->depth > 2 && value == r->iteration[1]);
 }
 
 static bool is_fixed(const struct split *s, const struct region *r, ir_value value, int depth)
 {
-    if (!in_loop(s, r, value) || is_outer_turn(r, value))
+    if (!in_loop(s, r, value) || is_outer_iteration(r, value))
         return true;
-    if (depth > MAX_DEPTH || value == r->turn[r->depth - 1] || !fission_is_pure(value))
+    if (depth > MAX_DEPTH || value == r->iteration[r->depth - 1] || !fission_is_pure(value))
         return false;
     for (unsigned i = 0; i < ir_operand_count(value); i++)
         if (!is_fixed(s, r, LLVMGetOperand(value, i), depth + 1))
@@ -130,10 +130,10 @@ static bool decompose_inside(const struct split *s, const struct region *r, ir_v
     }
 }
 
-static bool is_turn(const struct region *r, ir_value value, struct affine *out)
+static bool is_iteration(const struct region *r, ir_value value, struct affine *out)
 {
     for (int i = 0; i < r->depth; i++)
-        if (value == r->turn[i]) {
+        if (value == r->iteration[i]) {
             *out = (struct affine){0};
             out->factor[i] = 1;
             return true;
@@ -144,14 +144,15 @@ static bool is_turn(const struct region *r, ir_value value, struct affine *out)
 static bool decompose(const struct split *s, const struct region *r, ir_value value, int depth,
                       struct affine *out)
 {
-    if (is_turn(r, value, out))
+    if (is_iteration(r, value, out))
         return true;
     if (LLVMIsAConstantInt(value)) {
         *out = (struct affine){.constant = LLVMConstIntGetSExtValue(value)};
         if (is_small(out))
             return true;
     }
-    /* One value for all threads; a part that grows from one outer turn to the next stays apart. */
+    /* One value for all threads; a part that grows from one outer iteration to the next stays
+     * apart. */
     const bool is_outside = !in_loop(s, r, value);
     if (!is_outside && decompose_inside(s, r, value, depth, out))
         return true;
@@ -160,7 +161,7 @@ static bool decompose(const struct split *s, const struct region *r, ir_value va
 }
 
 /* What is the same for many addresses, `x[i]` and `x[i + 256]`, is widened in the same way, so that
- * it is done once; and what turns or is constant is added to that. */
+ * it is done once; and what changes with the iterations or is constant is added to that. */
 static ir_value widen(const struct fission *f, const struct affine *affine, const struct region *r,
                       bool is_signed)
 {
@@ -175,8 +176,8 @@ static ir_value widen(const struct fission *f, const struct affine *affine, cons
     for (int i = 0; i < r->depth; i++) {
         if (!affine->factor[i])
             continue;
-        const ir_value turn = LLVMBuildZExt(b, r->turn[i], f->i64, "");
-        wide = LLVMBuildNSWAdd(b, wide, scaled(f, turn, affine->factor[i]), "");
+        const ir_value iteration = LLVMBuildZExt(b, r->iteration[i], f->i64, "");
+        wide = LLVMBuildNSWAdd(b, wide, scaled(f, iteration, affine->factor[i]), "");
     }
     const ir_value constant = LLVMConstInt(f->i64, (uint64_t)affine->constant, true);
     return affine->constant ? LLVMBuildNSWAdd(b, wide, constant, "") : wide;

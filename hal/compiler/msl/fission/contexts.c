@@ -175,8 +175,8 @@ static size_t region_of_uses(const struct split *s, ir_value value, size_t found
     return found;
 }
 
-/* What the lanes' stage carried between its regions is dead after the simdgroup's turn, unless
- * regions of this stage lie between: whatever is read was written in the same turn. */
+/* What the lanes' stage carried between its regions is dead after the simdgroup's iteration, unless
+ * regions of this stage lie between: whatever is read was written in the same iteration. */
 static bool is_scratch(const struct split *s, ir_value variable)
 {
     size_t length;

@@ -9,7 +9,7 @@
 #include "hal/compiler/msl/fission/identity.h"
 #include "hal/compiler/msl/fission/ir.h"
 #include "hal/compiler/msl/fission/pipeline.h"
-#include "hal/compiler/msl/fission/stamps.h"
+#include "hal/compiler/msl/fission/positions.h"
 #include "hal/compiler/msl/fission/stream.h"
 
 #include <llvm-c/Analysis.h>
@@ -194,14 +194,14 @@ static enum hal_status check_module(LLVMModuleRef module, LLVMTargetMachineRef m
 }
 
 /* Of a module of which nothing is split. */
-static enum hal_status add_stamps(LLVMModuleRef module, LLVMTargetMachineRef machine)
+static enum hal_status add_positions(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
-    if (!msl_stamps_are_needed(module))
+    if (!msl_positions_are_needed(module))
         return HAL_OK;
     HAL_TRY(msl_pipeline_inline(module, machine, NULL, 0));
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
         if (LLVMCountBasicBlocks(f) && !ir_starts_with(name_of(f), "__msl_"))
-            msl_stamps_add(module, f);
+            msl_positions_add(module, f);
     return HAL_OK;
 }
 
@@ -217,7 +217,7 @@ static void tune_streams(LLVMModuleRef module)
 static enum hal_status do_work(LLVMModuleRef module, LLVMTargetMachineRef machine, enum work work)
 {
     if (work != MAY_REFUSE && work != MUST_SPLIT)
-        HAL_TRY(add_stamps(module, machine));
+        HAL_TRY(add_positions(module, machine));
     switch (work) {
     case MAY_REFUSE:
     case MUST_SPLIT:

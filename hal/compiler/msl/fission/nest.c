@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread loops around a region: how many turns, in which order, and what each turn's thread is
- * called. */
+/* The thread loops around a region: how many iterations, in which order, and what each iteration's
+ * thread is called. */
 #include "hal/compiler/msl/fission/split.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -164,8 +164,8 @@ void split_open_region(struct split *s, struct region *r)
     LLVMMoveBasicBlockAfter(r->after, r->latch);
 }
 
-/* Threads that have returned skip their turn. */
-static void skip_dead(struct split *s, struct region *r)
+/* Threads that have returned skip their iteration. */
+static void skip_exited(struct split *s, struct region *r)
 {
     struct fission *f = s->f;
     const ir_block live = placeholder(f, "live", r->start);
@@ -173,9 +173,9 @@ static void skip_dead(struct split *s, struct region *r)
     LLVMPositionBuilderAtEnd(f->builder, r->enter);
     ir_value index = LLVMBuildZExt(f->builder, r->index, f->i64, "");
     const ir_value flag = LLVMBuildLoad2(
-        f->builder, f->i8, LLVMBuildInBoundsGEP2(f->builder, f->i8, s->dead, &index, 1, ""), "");
-    const ir_value dead = LLVMBuildICmp(f->builder, LLVMIntNE, flag, LLVMConstNull(f->i8), "");
-    LLVMBuildCondBr(f->builder, dead, r->latch, live);
+        f->builder, f->i8, LLVMBuildInBoundsGEP2(f->builder, f->i8, s->exited, &index, 1, ""), "");
+    const ir_value exited = LLVMBuildICmp(f->builder, LLVMIntNE, flag, LLVMConstNull(f->i8), "");
+    LLVMBuildCondBr(f->builder, exited, r->latch, live);
     r->enter = live;
 }
 
@@ -198,7 +198,7 @@ void split_build_nest(struct split *s, struct region *r)
     LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(r->before));
     const struct shape shape = shape_of(s);
     r->depth = shape.depth;
-    ir_value counters[3], *at = r->turn;
+    ir_value counters[3], *at = r->iteration;
     ir_block heads[3];
     for (int i = 0; i < shape.depth; i++) {
         const ir_block outside = i ? heads[i - 1] : r->before;
@@ -228,8 +228,8 @@ void split_build_nest(struct split *s, struct region *r)
     }
     if (shape.depth > 1)
         r->counter = r->limit = NULL;
-    if (s->dead)
-        skip_dead(s, r);
+    if (s->exited)
+        skip_exited(s, r);
     jump(f, r->enter, r->start);
 }
 
@@ -298,7 +298,7 @@ void split_mark_parallel(struct split *s)
         mark_block(s, r->enter);
         if (r->leave)
             mark_block(s, r->leave);
-        for (ir_block up = r->enter; up != r->before && s->dead;) {
+        for (ir_block up = r->enter; up != r->before && s->exited;) {
             up = LLVMGetPreviousBasicBlock(up);
             if (up == r->before)
                 break;
@@ -307,7 +307,7 @@ void split_mark_parallel(struct split *s)
     }
 }
 
-/* ---- Fewer turns
+/* ---- Fewer iterations
  * ------------------------------------------------------------------------------------------ */
 
 /* `if (thread < n)` around all that a region does: the loop itself can be that short. */
@@ -320,7 +320,7 @@ static ir_value select_least(const struct fission *f, ir_value a, ir_value b)
     return LLVMBuildSelect(f->builder, LLVMBuildICmp(f->builder, LLVMIntULT, a, b, ""), a, b, "");
 }
 
-/* Turns [low, high) of [0, limit) for which "turn PREDICATE bound" holds. */
+/* Iterations [low, high) of [0, limit) for which "iteration PREDICATE bound" holds. */
 static bool turns_where(const struct fission *f, LLVMIntPredicate predicate, ir_value bound,
                         ir_value limit, struct range *out)
 {
@@ -429,20 +429,20 @@ void split_narrow(struct split *s, struct region *r)
     if (!ir_is(condition, LLVMICmp))
         return;
     LLVMIntPredicate predicate = LLVMGetICmpPredicate(condition);
-    ir_value turn = LLVMGetOperand(condition, 0), bound = LLVMGetOperand(condition, 1);
-    if (!is_position(s, r, turn)) {
-        const ir_value swapped = turn;
-        turn = bound;
+    ir_value iteration = LLVMGetOperand(condition, 0), bound = LLVMGetOperand(condition, 1);
+    if (!is_position(s, r, iteration)) {
+        const ir_value swapped = iteration;
+        iteration = bound;
         bound = swapped;
         predicate = mirrored(predicate);
     }
     if (idle == 0)
         predicate = opposite(predicate);
-    if (!is_position(s, r, turn) || !is_known(r, bound) || LLVMTypeOf(bound) != f->i32)
+    if (!is_position(s, r, iteration) || !is_known(r, bound) || LLVMTypeOf(bound) != f->i32)
         return;
     LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(r->before));
     const ir_value limit = LLVMGetOperand(r->limit, 1);
-    if (f->stage == FISSION_LANES && turn != r->index) {
+    if (f->stage == FISSION_LANES && iteration != r->index) {
         if (predicate != LLVMIntULT && predicate != LLVMIntEQ)
             return;
         const ir_value first = LLVMBuildMul(b, parameter(s, MSL_FISSION_SIMDGROUP),

@@ -3,7 +3,7 @@
 #include "hal/compiler/msl/fission/pass.h"
 
 #include "hal/compiler/msl/fission/pipeline.h"
-#include "hal/compiler/msl/fission/stamps.h"
+#include "hal/compiler/msl/fission/positions.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/IRReader.h>
@@ -254,7 +254,7 @@ static bool second_stage(struct fission *f)
 }
 
 /* The functions that are not split run threads side by side. */
-static void add_stamps(const struct batch *batch, LLVMModuleRef module)
+static void add_positions(const struct batch *batch, LLVMModuleRef module)
 {
     struct ir_map split = {0};
     for (size_t i = 0; i < batch->count; i++)
@@ -263,7 +263,7 @@ static void add_stamps(const struct batch *batch, LLVMModuleRef module)
         size_t length;
         if (LLVMCountBasicBlocks(f) && !ir_map_get(&split, f) &&
             !ir_starts_with(LLVMGetValueName2(f, &length), "__msl_"))
-            msl_stamps_add(module, f);
+            msl_positions_add(module, f);
     }
     ir_map_finish(&split);
 }
@@ -273,7 +273,7 @@ static enum hal_status run_steps(struct batch *batch, LLVMModuleRef module,
                                  const struct msl_fission_kernel *kernels)
 {
     HAL_TRY(msl_pipeline_inline(module, machine, kernels, batch->count));
-    add_stamps(batch, module);
+    add_positions(batch, module);
     each_kernel(batch, fission_prepare);
     HAL_TRY(msl_pipeline_simplify(module, machine));
     each_kernel(batch, fission_choose_unrolling);

@@ -94,7 +94,7 @@ void fission_forget_hints(struct fission *f);
 void fission_peel_loops(struct fission *f);
 void fission_straighten_inductions(struct fission *f);
 
-/* ---- prefetch.c: what the next turn of a loop will read; before the lanes' stage ---- */
+/* ---- prefetch.c: what the next iteration of a loop will read; before the lanes' stage ---- */
 void fission_add_prefetches(struct fission *f);
 
 /* ---- regions.c ---- */

@@ -18,19 +18,19 @@ static bool returns_early(const struct split *s)
 /* ---- Threads that return early ------------------------------------------------------------------
  */
 
-static void open_graveyard(struct split *s)
+static void create_exited_mask(struct split *s)
 {
     struct fission *f = s->f;
     if (!returns_early(s))
         return;
     const uint32_t count = fission_thread_count(f);
-    s->dead = fission_alloca(f, LLVMArrayType(f->i8, count), "dead");
+    s->exited = fission_alloca(f, LLVMArrayType(f->i8, count), "exited");
     s->alive = fission_alloca(f, f->i32, "alive");
-    ir_map_set(&f->shared, s->dead, 1);
+    ir_map_set(&f->shared, s->exited, 1);
     ir_map_set(&f->shared, s->alive, 1);
     LLVMPositionBuilderBefore(f->builder,
                               LLVMGetBasicBlockTerminator(LLVMGetEntryBasicBlock(f->function)));
-    LLVMBuildMemSet(f->builder, s->dead, LLVMConstNull(f->i8), LLVMConstInt(f->i64, count, false),
+    LLVMBuildMemSet(f->builder, s->exited, LLVMConstNull(f->i8), LLVMConstInt(f->i64, count, false),
                     16);
     ir_value all = fission_number(f, UINT32_MAX);
     if (f->stage == FISSION_LANES) {
@@ -62,7 +62,7 @@ static void count_living(struct split *s, struct region *r, ir_block end)
     const ir_value i = LLVMBuildPhi(b, f->i32, ""), sum = LLVMBuildPhi(b, f->i32, "");
     ir_value wide = LLVMBuildZExt(b, i, f->i64, "");
     const ir_value flag =
-        LLVMBuildLoad2(b, f->i8, LLVMBuildInBoundsGEP2(b, f->i8, s->dead, &wide, 1, ""), "");
+        LLVMBuildLoad2(b, f->i8, LLVMBuildInBoundsGEP2(b, f->i8, s->exited, &wide, 1, ""), "");
     const ir_value lives =
         LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntEQ, flag, LLVMConstNull(f->i8), ""), f->i32, "");
     const ir_value bit = LLVMBuildAnd(b, i, fission_number(f, 31), "");
@@ -88,7 +88,7 @@ static ir_block leave_block(struct split *s, struct region *r)
     LLVMPositionBuilderAtEnd(f->builder, r->leave);
     ir_value index = LLVMBuildZExt(f->builder, r->index, f->i64, "");
     LLVMBuildStore(f->builder, LLVMConstInt(f->i8, 1, false),
-                   LLVMBuildInBoundsGEP2(f->builder, f->i8, s->dead, &index, 1, ""));
+                   LLVMBuildInBoundsGEP2(f->builder, f->i8, s->exited, &index, 1, ""));
     LLVMBuildBr(f->builder, r->latch);
     return r->leave;
 }
@@ -190,7 +190,7 @@ bool fission_build_loops(struct fission *f)
     for (size_t i = 0; i < s.count; i++)
         if (s.regions[i].start)
             split_open_region(&s, &s.regions[i]);
-    open_graveyard(&s);
+    create_exited_mask(&s);
     split_lower_waits(&s);
     split_make_private(&s);
     split_choose_once(&s);

@@ -15,10 +15,10 @@ struct region {
     ir_block start, before, enter, latch, after;
     ir_value position[MSL_FISSION_PARAMETERS]; /* NULL: as the function was called */
     ir_value index;                            /* into what there is one of per thread */
-    ir_value turn[REGION_MAX_DEPTH];           /* counters of the loops, outermost first */
+    ir_value iteration[REGION_MAX_DEPTH];      /* counters of the loops, outermost first */
     int depth;
     ir_value counter, limit; /* of the only loop: its first value's store, its comparison */
-    bool loops;              /* one turn per thread; else a single one */
+    bool loops;              /* one iteration per thread; else a single one */
     ir_block target;         /* the next region's first block; NULL: the function ends */
     ir_block leave;          /* where threads go that return early */
     struct ir_map local;     /* a value to what it is called here */
@@ -32,7 +32,7 @@ struct split {
     struct ir_map once;     /* instruction to 1: computed in `before` */
     struct ir_list order;   /* the same, in order */
     struct ir_map ordered;  /* memory access to 1: threads must make it in order */
-    ir_value dead, alive;   /* per thread: has returned; bits of lanes, or "any" */
+    ir_value exited, alive; /* per thread: has returned; bits of lanes, or "any" */
     uint64_t context_bytes; /* of all slots */
 };
 

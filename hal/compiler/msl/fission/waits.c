@@ -34,7 +34,7 @@ static bool may_miss_lanes(const struct split *s)
 {
     const struct fission *f = s->f;
     const uint32_t *const size = f->kernel->group_size;
-    return s->dead || !fission_is_specialised(f) ||
+    return s->exited || !fission_is_specialised(f) ||
            size[0] * size[1] * size[2] % FISSION_LANE_COUNT != 0;
 }
 

@@ -11,9 +11,9 @@ enum {
     MSL_ABI_BUFFERS = 31,
     MSL_ABI_GROUP_ARGUMENTS = 31,
     MSL_ABI_SIMD_WIDTH = 32,
-    MSL_ABI_LANE_BYTES = 16,  /* at most: one lane's share of a simd operation */
-    MSL_ABI_STAMP_WORDS = 31, /* at most: how far a thread is (hal/compiler/msl/fission/stamps.h) */
-    MSL_ABI_TAG_SHIFT = 48    /* where checked addresses say what memory they belong to */
+    MSL_ABI_LANE_BYTES = 16,     /* at most: one lane's share of a simd operation */
+    MSL_ABI_POSITION_WORDS = 31, /* at most (hal/compiler/msl/fission/positions.h) */
+    MSL_ABI_TAG_SHIFT = 48       /* where checked addresses say what memory they belong to */
 };
 
 /* One dispatch as a kernel sees it; constant while the dispatch runs. */
@@ -35,7 +35,7 @@ struct msl_abi_runtime {
     uint32_t (*lane)(void);
     /* How far the thread is that will call exchange next. Without a call ever, the places in the
      * code are compared. */
-    void (*stamp)(const uint32_t *words, uint32_t count);
+    void (*position)(const uint32_t *words, uint32_t count);
     /* Where checks are on. The address of `bytes` bytes that the running thread accesses, without
      * its tag; does not return when they are not all inside the memory that the tag names. */
     void *(*check)(const void *address, uint64_t bytes, uint32_t is_write);

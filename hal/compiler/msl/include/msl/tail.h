@@ -22,10 +22,10 @@ inline const void *__msl_exchange(const void *value, uint32_t bytes, uint32_t *o
 {
     return __msl_runtime->exchange(value, bytes, __builtin_return_address(0), out_active);
 }
-/* hal/compiler/msl/fission/stamps.c puts the calls. */
-__attribute__((used, noinline)) void __msl_stamp(const uint32_t *words, uint32_t count)
+/* hal/compiler/msl/fission/positions.c puts the calls. */
+__attribute__((used, noinline)) void __msl_position(const uint32_t *words, uint32_t count)
 {
-    __msl_runtime->stamp(words, count);
+    __msl_runtime->position(words, count);
 }
 inline uint32_t __msl_lane(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places are numbered in reverse postorder, which is an order of the ways through a function when
- * the ways back to the beginnings of its loops are left out. A loop's turns are counted where it is
- * entered (0) and at each way back. */
-#include "hal/compiler/msl/fission/stamps.h"
+ * the ways back to the beginnings of its loops are left out. A loop's iterations are counted where
+ * it is entered (0) and at each way back. */
+#include "hal/compiler/msl/fission/positions.h"
 
 #include "hal/compiler/msl/fission/cfg.h"
 #include "hal/compiler/msl/include/msl/abi.h"
@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops around an operation: what is deeper is not told apart by its turns. */
-enum { MAX_DEPTH = (MSL_ABI_STAMP_WORDS - 1) / 2 };
+/* Loops around an operation: what is deeper is not told apart by its iterations. */
+enum { MAX_DEPTH = (MSL_ABI_POSITION_WORDS - 1) / 2 };
 
 struct loop {
     size_t header, size; /* blocks */
     ir_bits *blocks;
-    ir_value turns; /* its counter */
+    ir_value iterations; /* its counter */
 };
 
-struct stamps {
+struct positions {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     ir_type word;
-    ir_value words; /* room for a stamp, in the function's first block */
+    ir_value words; /* room for a position, in the function's first block */
     struct cfg cfg;
     size_t *order; /* blocks in reverse postorder */
     size_t order_count;
@@ -44,7 +44,7 @@ static bool is_operation(ir_value item)
     return false;
 }
 
-bool msl_stamps_are_needed(LLVMModuleRef module)
+bool msl_positions_are_needed(LLVMModuleRef module)
 {
     static const char *const names[] = {"__msl_exchange", "__msl_collect",
                                         "__msl_simdgroup_barrier"};
@@ -58,7 +58,7 @@ bool msl_stamps_are_needed(LLVMModuleRef module)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-static void find_order(struct stamps *s)
+static void find_order(struct positions *s)
 {
     const struct cfg *const cfg = &s->cfg;
     size_t *const stack = ir_alloc(cfg->count, sizeof *stack);
@@ -90,7 +90,7 @@ static void find_order(struct stamps *s)
     free(seen);
 }
 
-static void find_operations(struct stamps *s)
+static void find_operations(struct positions *s)
 {
     s->waiting = ir_alloc(s->cfg.words, sizeof *s->waiting);
     for (size_t i = 0; i < s->order_count; i++)
@@ -108,7 +108,7 @@ static int compare_loops(const void *left, const void *right)
     return a->header < b->header ? -1 : a->header > b->header;
 }
 
-static void find_loops(struct stamps *s)
+static void find_loops(struct positions *s)
 {
     const struct cfg *const cfg = &s->cfg;
     ir_bits *const blocks = ir_alloc(cfg->words, sizeof *blocks);
@@ -137,13 +137,13 @@ static void find_loops(struct stamps *s)
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-static ir_value number(const struct stamps *s, uint64_t value)
+static ir_value number(const struct positions *s, uint64_t value)
 {
     return LLVMConstInt(s->word, value, false);
 }
 
 /* Before the block's end: also when that goes elsewhere, where nobody looks at the counter. */
-static void count_turns(struct stamps *s, struct loop *loop)
+static void count_iterations(struct positions *s, struct loop *loop)
 {
     const struct cfg *const cfg = &s->cfg;
     for (size_t i = 0; i < s->order_count; i++) {
@@ -154,21 +154,22 @@ static void count_turns(struct stamps *s, struct loop *loop)
         if (!leads)
             continue;
         LLVMPositionBuilderBefore(s->builder, LLVMGetBasicBlockTerminator(cfg->blocks[block]));
-        ir_value turn = number(s, 0);
+        ir_value iteration = number(s, 0);
         if (ir_has(loop->blocks, block))
-            turn = LLVMBuildAdd(s->builder, LLVMBuildLoad2(s->builder, s->word, loop->turns, ""),
-                                number(s, 1), "");
-        LLVMBuildStore(s->builder, turn, loop->turns);
+            iteration =
+                LLVMBuildAdd(s->builder, LLVMBuildLoad2(s->builder, s->word, loop->iterations, ""),
+                             number(s, 1), "");
+        LLVMBuildStore(s->builder, iteration, loop->iterations);
     }
 }
 
-static void put_word(struct stamps *s, uint32_t index, ir_value word)
+static void put_word(struct positions *s, uint32_t index, ir_value word)
 {
     ir_value at = number(s, index);
     LLVMBuildStore(s->builder, word, LLVMBuildGEP2(s->builder, s->word, s->words, &at, 1, ""));
 }
 
-static void stamp(struct stamps *s, size_t block, ir_value item, uint32_t place)
+static void add_position(struct positions *s, size_t block, ir_value item, uint32_t place)
 {
     uint32_t count = 0;
     LLVMPositionBuilderBefore(s->builder, item);
@@ -177,36 +178,37 @@ static void stamp(struct stamps *s, size_t block, ir_value item, uint32_t place)
         if (!ir_has(loop->blocks, block))
             continue;
         put_word(s, count++, number(s, s->places[loop->header]));
-        put_word(s, count++, LLVMBuildLoad2(s->builder, s->word, loop->turns, ""));
+        put_word(s, count++, LLVMBuildLoad2(s->builder, s->word, loop->iterations, ""));
     }
     put_word(s, count++, number(s, place));
     ir_value arguments[] = {s->words, number(s, count)};
-    ir_call(s->builder, s->module, "__msl_stamp",
+    ir_call(s->builder, s->module, "__msl_position",
             LLVMVoidTypeInContext(LLVMGetModuleContext(s->module)), arguments, 2, true);
 }
 
-static void insert_code(struct stamps *s)
+static void insert_code(struct positions *s)
 {
     uint32_t place = 0;
     LLVMPositionBuilderBefore(s->builder, LLVMGetFirstInstruction(s->cfg.blocks[0]));
-    s->words = LLVMBuildArrayAlloca(s->builder, s->word, number(s, MSL_ABI_STAMP_WORDS), "stamp");
+    s->words =
+        LLVMBuildArrayAlloca(s->builder, s->word, number(s, MSL_ABI_POSITION_WORDS), "position");
     for (size_t i = 0; i < s->loop_count; i++)
-        s->loops[i].turns = LLVMBuildAlloca(s->builder, s->word, "turns");
+        s->loops[i].iterations = LLVMBuildAlloca(s->builder, s->word, "iterations");
     for (size_t i = 0; i < s->loop_count; i++)
-        count_turns(s, &s->loops[i]);
+        count_iterations(s, &s->loops[i]);
     s->places = ir_alloc(s->cfg.count, sizeof *s->places);
     for (size_t i = 0; i < s->order_count; i++) {
         const size_t block = s->order[i];
         s->places[block] = place++;
         ir_each_instruction(item, s->cfg.blocks[block]) if (is_operation(item))
-            stamp(s, block, item, place++);
+            add_position(s, block, item, place++);
     }
 }
 
-void msl_stamps_add(LLVMModuleRef module, ir_value function)
+void msl_positions_add(LLVMModuleRef module, ir_value function)
 {
     const LLVMContextRef context = LLVMGetModuleContext(module);
-    struct stamps s = {.module = module, .word = LLVMInt32TypeInContext(context)};
+    struct positions s = {.module = module, .word = LLVMInt32TypeInContext(context)};
     cfg_build(&s.cfg, function);
     find_order(&s);
     find_operations(&s);
