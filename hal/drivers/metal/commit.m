@@ -110,12 +110,12 @@ static enum hal_status no_command_buffer(const struct metal_submission *submissi
 }
 
 /* Where the device has to wait for; false: the wait is over. */
-static bool find_mark(const struct hal_wait *wait, struct metal_mark *out_mark)
+static bool find_completion(const struct hal_wait *wait, struct metal_completion *out_completion)
 {
     pthread_mutex_lock(&hal_engine_lock);
     struct hal_work *promiser = hal_wait_promiser_locked(wait);
     if (promiser)
-        *out_mark = *to_metal_submission(promiser)->mark;
+        *out_completion = *to_metal_submission(promiser)->completion;
     pthread_mutex_unlock(&hal_engine_lock);
     return promiser != NULL;
 }
@@ -124,15 +124,15 @@ static bool find_mark(const struct hal_wait *wait, struct metal_mark *out_mark)
 static enum hal_status commit_waits(struct metal_submission *submission)
 {
     id<MTLCommandBuffer> part = nil;
-    struct metal_mark mark;
+    struct metal_completion completion;
     for (size_t i = 0; i < submission->work.wait_count; i++) {
-        if (!find_mark(&submission->work.waits[i], &mark))
+        if (!find_completion(&submission->work.waits[i], &completion))
             continue;
         if (!part)
             part = begin_part(submission);
         if (!part)
             return no_command_buffer(submission);
-        [part encodeWaitForEvent:mark.event value:mark.value];
+        [part encodeWaitForEvent:completion.event value:completion.value];
     }
     if (part)
         commit_part(submission, METAL_PART_WAIT, 0, part);
@@ -199,7 +199,8 @@ static enum hal_status commit_signals(struct metal_submission *submission)
     if (submission->work.signal_count == 0)
         return HAL_OK;
     id<MTLCommandBuffer> part = begin_part(submission);
-    return part && metal_mark_commit(submission, part) ? HAL_OK : no_command_buffer(submission);
+    return part && metal_completion_commit(submission, part) ? HAL_OK
+                                                             : no_command_buffer(submission);
 }
 
 /* What was refused before its commands were committed does not run. */
@@ -217,7 +218,7 @@ static void commit(struct metal_submission *submission)
     if (status == HAL_OK && !hal_work_has_failed(work))
         status = commit_signals(submission);
     pthread_mutex_lock(&hal_engine_lock);
-    hal_work_commit_locked(work, submission->mark != NULL, &changes);
+    hal_work_commit_locked(work, submission->completion != NULL, &changes);
     pthread_mutex_unlock(&hal_engine_lock);
     metal_submission_resolve(submission, status);
     hal_engine_drain_ready(&changes);
@@ -250,12 +251,13 @@ static void *run_submitter(void *argument)
 enum hal_status metal_queue_start(struct metal_device *device)
 {
     hal_condition_init(&device->work);
-    enum hal_status status =
-        metal_marks_start(device) ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal has no event listener");
+    enum hal_status status = metal_completions_start(device)
+                                 ? HAL_OK
+                                 : hal_fail(HAL_NO_MEMORY, "Metal has no event listener");
     if (status == HAL_OK)
         status = hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
     if (status != HAL_OK) {
-        metal_marks_stop(device);
+        metal_completions_stop(device);
         pthread_cond_destroy(&device->work);
     }
     return status;
@@ -269,7 +271,7 @@ void metal_queue_stop(struct metal_device *device)
     pthread_mutex_unlock(&hal_engine_lock);
     pthread_join(device->submitter, NULL);
     @autoreleasepool {
-        metal_marks_stop(device);
+        metal_completions_stop(device);
     }
     pthread_cond_destroy(&device->work);
 }

@@ -21,7 +21,7 @@
  * queue.h, what submissions become:
  *   queue.m      what the submission engine asks for
  *   commit.m     submissions as command buffers of Metal, and their completion
- *   mark.m       how the device tells that a submission has run
+ *   completion.m how the device reports that a submission has run
  *   errors.m     what Metal's errors mean
  *   host.m       host calls of submissions
  *
@@ -43,7 +43,7 @@
 
 struct metal_device;
 struct metal_submission; /* queue.h */
-struct metal_mark;
+struct metal_completion;
 
 /* What Metal allows in one encoder. */
 enum { METAL_MAX_SLOTS = 31 };
@@ -294,12 +294,12 @@ struct metal_device {
 
     /* The engine's lock. */
     struct hal_fifo ready; /* submissions to be committed */
-    struct metal_mark *free_marks;
+    struct metal_completion *free_completions;
     pthread_cond_t work; /* for the submitting thread */
     bool stopping;
     pthread_t submitter;
-    struct metal_mark *marks;         /* the submitting thread's, without the lock: all of them */
-    MTLSharedEventListener *listener; /* constant */
+    struct metal_completion *completions; /* all of them; the submitting thread's, not locked */
+    MTLSharedEventListener *listener;     /* constant */
 };
 
 static inline struct metal_device *to_metal_device(struct hal_driver_device *device)

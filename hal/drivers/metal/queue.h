@@ -5,24 +5,25 @@
 
 #import "hal/drivers/metal/program.h"
 
-/* ---- Marks (mark.m) ------------------------------------------------------------------------ */
+/* ---- Completions (completion.m) -------------------------------------------------------------- */
 
 /* How the device tells that a submission has run: the event reaches the value. Each is used by one
  * submission at a time, so that host and device can never disagree about its value. */
-struct metal_mark {
+struct metal_completion {
     id<MTLSharedEvent> event;
     uint64_t value;
-    struct metal_mark *next;      /* the engine's lock: free ones */
-    struct metal_mark *next_made; /* all of the device; the submitting thread's */
+    struct metal_completion *next;      /* the engine's lock: free ones */
+    struct metal_completion *next_made; /* all of the device; the submitting thread's */
 };
 
-/* Commits the command buffer that signals the submission's mark, and resolves the submission once
- * when that is done. False: there is no mark, and nothing was committed. */
-bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer> part) HAL_CHECKED;
+/* Commits the command buffer that signals the submission's completion, and resolves the submission
+ * once when that is done. False: there is no completion event, and nothing was committed. */
+bool metal_completion_commit(struct metal_submission *submission,
+                             id<MTLCommandBuffer> part) HAL_CHECKED;
 
-/* What listens to marks. False: Metal has nothing that could. */
-bool metal_marks_start(struct metal_device *device) HAL_CHECKED;
-void metal_marks_stop(struct metal_device *device);
+/* Starts the listener of completion events. False: Metal has none. */
+bool metal_completions_start(struct metal_device *device) HAL_CHECKED;
+void metal_completions_stop(struct metal_device *device);
 
 /* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
 
@@ -31,8 +32,8 @@ struct metal_submission {
 
     /* The engine's lock. */
     size_t parts; /* what it has yet to see: the end of command buffers, and of the commit itself */
-    struct metal_mark *mark; /* NULL: nothing is signalled, or it is not committed */
-    uint64_t watch;          /* its number while its mark is not seen */
+    struct metal_completion *completion; /* NULL: nothing is signalled, or it is not committed */
+    uint64_t watch;                      /* its number while its completion is not seen */
     struct metal_submission *next_watched, *previous_watched;
 
     /* Of a submission whose dispatches are to be timed, by command buffer; NULL: of another. Each

@@ -81,11 +81,11 @@ static void release(struct hal_work *work, struct hal_changes *changes)
         for (size_t i = 0; i < work->command_count; i++)
             [metal_counts_of(submission)[i] release];
     }
-    if (!submission->mark)
+    if (!submission->completion)
         return;
     pthread_mutex_lock(&hal_engine_lock);
-    submission->mark->next = device->free_marks;
-    device->free_marks = submission->mark;
+    submission->completion->next = device->free_completions;
+    device->free_completions = submission->completion;
     pthread_mutex_unlock(&hal_engine_lock);
 }
 

@@ -88,10 +88,10 @@ static void free_device(struct vulkan_device *device)
 {
     if (device->device) {
         if (device->between)
-            vulkan_recorder_give(device, device->between);
-        vulkan_entry_destroy(device, &device->guard);
+            vulkan_command_pool_give(device, device->between);
+        vulkan_entry_destroy(device, &device->count_check);
         vulkan_slots_free(device);
-        vulkan_recorders_free(device);
+        vulkan_command_pools_free(device);
         if (device->pipelines)
             vk.DestroyPipelineCache(device->device, device->pipelines, NULL);
         vulkan_heap_finish(device);
@@ -422,7 +422,7 @@ static enum hal_status record_between(struct vulkan_device *device)
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
         .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
     };
-    HAL_TRY(vulkan_recorder_take(device, &device->between));
+    HAL_TRY(vulkan_command_pool_take(device, &device->between));
     VkResult result = vk.BeginCommandBuffer(device->between->commands, &info);
     if (result == VK_SUCCESS) {
         vk.CmdPipelineBarrier(device->between->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
@@ -478,7 +478,7 @@ static enum hal_status start(struct vulkan_device *device, const struct settings
         return vulkan_fail(result, "a cache of pipelines");
     vulkan_clock_start(device);
     HAL_TRY(record_between(device));
-    HAL_TRY(vulkan_guard_create(device));
+    HAL_TRY(vulkan_count_check_create(device));
     const enum hal_status status = vulkan_queues_start(device);
     if (status != HAL_OK)
         vulkan_queues_stop(device);

@@ -58,12 +58,12 @@ static VkResult run_and_wait(struct vulkan_device *device, VkCommandBuffer comma
 static enum hal_status copy_now(struct vulkan_device *device, VkBuffer source, VkBuffer target,
                                 const VkBufferCopy *range)
 {
-    struct vulkan_recorder *recorder;
-    HAL_TRY(vulkan_recorder_take(device, &recorder));
-    VkResult result = record(recorder->commands, source, target, range);
+    struct vulkan_command_pool *pool;
+    HAL_TRY(vulkan_command_pool_take(device, &pool));
+    VkResult result = record(pool->commands, source, target, range);
     if (result == VK_SUCCESS)
-        result = run_and_wait(device, recorder->commands);
-    vulkan_recorder_give(device, recorder);
+        result = run_and_wait(device, pool->commands);
+    vulkan_command_pool_give(device, pool);
     return result == VK_SUCCESS ? HAL_OK : vulkan_fail(result, "a copy for the host");
 }
 

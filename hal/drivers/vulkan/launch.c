@@ -205,18 +205,18 @@ enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
     return HAL_OK;
 }
 
-static enum hal_status add_guard(struct vulkan_builder *builder,
-                                 const struct hal_segment_dispatch_indirect *dispatch,
-                                 uint32_t number)
+static enum hal_status add_count_check(struct vulkan_builder *builder,
+                                       const struct hal_segment_dispatch_indirect *dispatch,
+                                       uint32_t number)
 {
     struct vulkan_device *device = builder->device;
-    const struct vulkan_entry *entry = &device->guard;
+    const struct vulkan_entry *entry = &device->count_check;
     const uint64_t alignment = device->limits.minStorageBufferOffsetAlignment;
     const struct vulkan_place counts = vulkan_place_of(dispatch->counts, dispatch->offset);
     const uint64_t begin = counts.offset / alignment * alignment;
-    const uint32_t index = (uint32_t)builder->guards_done++;
+    const uint32_t index = (uint32_t)builder->checks_done++;
     const struct hal_entry_point *point = &dispatch->executable->entry_points[dispatch->entry];
-    const struct vulkan_guard_constants constants = vulkan_guard_constants_of(
+    const struct vulkan_count_check_constants constants = vulkan_count_check_constants_of(
         device, point, (uint32_t)(counts.offset - begin) / VULKAN_WORD_BYTES, index);
     VkDescriptorSet target = VK_NULL_HANDLE;
     struct writes writes = {.count = 0};
@@ -226,13 +226,14 @@ static enum hal_status add_guard(struct vulkan_builder *builder,
         &writes, 0, false, target,
         (VkDescriptorBufferInfo){counts.buffer, begin, counts.offset - begin + HAL_COUNTS_BYTES});
     add_write(&writes, 1, false, target,
-              (VkDescriptorBufferInfo){builder->program->guarded.buffer, 0, VK_WHOLE_SIZE});
+              (VkDescriptorBufferInfo){builder->program->checked.buffer, 0, VK_WHOLE_SIZE});
     vk.CmdBindPipeline(builder->target, VK_PIPELINE_BIND_POINT_COMPUTE, entry->pipeline);
     write_set(builder, entry, 0, target, &writes);
     vk.CmdPushConstants(builder->target, entry->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         sizeof constants, &constants);
     vk.CmdDispatch(builder->target, 1, 1, 1);
-    builder->program->guards[index] = (struct vulkan_guard){.entry = point, .dispatch = number};
+    builder->program->checks[index] =
+        (struct vulkan_count_check){.entry = point, .dispatch = number};
     builder->entry = NULL;
     return HAL_OK;
 }
@@ -243,24 +244,25 @@ static bool ends_interval(const struct hal_segment *segment)
 }
 
 /* Those of all dispatches up to the next barrier, with one barrier of their own. The results of an
- * earlier run have been read by then: a program with guards runs once at a time. */
-enum hal_status vulkan_add_guards(struct vulkan_builder *builder, const struct hal_segment *segment)
+ * earlier run have been read by then: a program with checks runs once at a time. */
+enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
+                                        const struct hal_segment *segment)
 {
     static const VkMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
         .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
         .dstAccessMask = VK_ACCESS_INDIRECT_COMMAND_READ_BIT,
     };
-    const size_t before = builder->guards_done;
+    const size_t before = builder->checks_done;
     uint32_t number = builder->dispatch_number;
     for (; segment && !ends_interval(segment);
          segment = hal_segment_next(builder->commands, segment)) {
         if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT)
-            HAL_TRY(add_guard(builder, (const void *)segment, number));
+            HAL_TRY(add_count_check(builder, (const void *)segment, number));
         number +=
             segment->kind == HAL_SEGMENT_DISPATCH || segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT;
     }
-    if (builder->guards_done > before)
+    if (builder->checks_done > before)
         vk.CmdPipelineBarrier(builder->target, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                               VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, 1, &barrier, 0, NULL, 0,
                               NULL);
@@ -273,8 +275,8 @@ enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
     const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
     HAL_TRY(bind(builder, &launch));
     vulkan_time_begin(builder->program, builder->target);
-    vk.CmdDispatchIndirect(builder->target, builder->program->guarded.buffer,
-                           builder->guards_used++ * sizeof(struct vulkan_guarded));
+    vk.CmdDispatchIndirect(builder->target, builder->program->checked.buffer,
+                           builder->checks_used++ * sizeof(struct vulkan_checked_counts));
     vulkan_time_end(builder->program, builder->target, builder->dispatch_number);
     builder->dispatch_number++;
     return HAL_OK;

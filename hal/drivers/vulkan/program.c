@@ -93,12 +93,12 @@ static enum hal_status add_segment(struct vulkan_builder *builder,
                                                it->source_access, it->target_access,
                                                it->buffers,       it->buffer_count};
         HAL_TRY(vulkan_add_barrier(builder, &barrier));
-        return vulkan_add_guards(builder, hal_segment_next(builder->commands, segment));
+        return vulkan_add_count_checks(builder, hal_segment_next(builder->commands, segment));
     }
     case HAL_SEGMENT_EVENT_SIGNAL: vulkan_add_signal(builder, (const void *)segment); return HAL_OK;
     case HAL_SEGMENT_EVENTS_WAIT:
         HAL_TRY(vulkan_add_wait(builder, (const void *)segment));
-        return vulkan_add_guards(builder, hal_segment_next(builder->commands, segment));
+        return vulkan_add_count_checks(builder, hal_segment_next(builder->commands, segment));
     case HAL_SEGMENT_FILL: add_fill(builder, (const void *)segment); return HAL_OK;
     case HAL_SEGMENT_COPY: add_copy(builder, (const void *)segment); return HAL_OK;
     case HAL_SEGMENT_UPDATE: add_update(builder, (const void *)segment); return HAL_OK;
@@ -121,7 +121,7 @@ static enum hal_status add_segment(struct vulkan_builder *builder,
 /* What all segments need together. */
 struct needs {
     uint64_t staging_bytes;
-    uint32_t guards, sets, storage, uniforms, dispatches, signals;
+    uint32_t checks, sets, storage, uniforms, dispatches, signals;
     bool has_work;
 };
 
@@ -168,8 +168,8 @@ static struct needs count_needs(const struct vulkan_device *device,
             count_sets(device,
                        &to_vulkan_executable(indirect->executable)->entries[indirect->entry],
                        &needs);
-            count_sets(device, &device->guard, &needs);
-            needs.guards++;
+            count_sets(device, &device->count_check, &needs);
+            needs.checks++;
         }
     }
     return needs;
@@ -217,21 +217,21 @@ static enum hal_status make_events(struct vulkan_builder *builder, uint32_t coun
 static enum hal_status make_room(struct vulkan_builder *builder, const struct needs *needs)
 {
     struct vulkan_program *program = builder->program;
-    HAL_TRY(vulkan_recorder_take(builder->device, &program->recorder));
+    HAL_TRY(vulkan_command_pool_take(builder->device, &program->command_pool));
     HAL_TRY(make_pool(builder, needs));
     if (needs->staging_bytes)
         HAL_TRY(vulkan_staging_create(builder->device, needs->staging_bytes, &program->staging));
     if (needs->signals)
         HAL_TRY(make_events(builder, needs->signals));
-    program->is_exclusive = needs->guards || needs->signals;
-    if (!needs->guards)
+    program->is_exclusive = needs->checks || needs->signals;
+    if (!needs->checks)
         return HAL_OK;
-    program->guards = hal_alloc(needs->guards, sizeof *program->guards);
-    if (!program->guards)
+    program->checks = hal_alloc(needs->checks, sizeof *program->checks);
+    if (!program->checks)
         return vulkan_no_memory(builder);
-    program->guard_count = needs->guards;
-    return vulkan_staging_create(builder->device, needs->guards * sizeof(struct vulkan_guarded),
-                                 &program->guarded);
+    program->check_count = needs->checks;
+    return vulkan_staging_create(
+        builder->device, needs->checks * sizeof(struct vulkan_checked_counts), &program->checked);
 }
 
 /* For the next run, which waits for this one to end. */
@@ -254,13 +254,13 @@ static enum hal_status record_all(struct vulkan_builder *builder, uint32_t timed
         .flags = commands->mode == HAL_REUSABLE ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
                                                 : VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
     };
-    builder->target = builder->program->recorder->commands;
+    builder->target = builder->program->command_pool->commands;
     VkResult result = vk.BeginCommandBuffer(builder->target, &info);
     if (result != VK_SUCCESS)
         return vulkan_fail(result, "beginning to record");
     if (timed)
         HAL_TRY(vulkan_times_create(builder->device, builder->program, timed, builder->target));
-    HAL_TRY(vulkan_add_guards(builder, hal_segment_first(commands)));
+    HAL_TRY(vulkan_add_count_checks(builder, hal_segment_first(commands)));
     hal_each_segment (commands, segment)
         HAL_TRY(add_segment(builder, segment));
     reset_events(builder);
@@ -291,9 +291,9 @@ enum hal_status vulkan_program_create(struct vulkan_device *device,
         vulkan_program_destroy(device, program);
         return status;
     }
-    if (program->recorder)
+    if (program->command_pool)
         vulkan_name(device, VK_OBJECT_TYPE_COMMAND_BUFFER,
-                    (uint64_t)(uintptr_t)program->recorder->commands, commands->object.label);
+                    (uint64_t)(uintptr_t)program->command_pool->commands, commands->object.label);
     *out_program = program;
     return HAL_OK;
 }
@@ -302,15 +302,15 @@ void vulkan_program_destroy(struct vulkan_device *device, struct vulkan_program 
 {
     if (!program)
         return;
-    vulkan_recorder_give(device, program->recorder);
+    vulkan_command_pool_give(device, program->command_pool);
     if (program->pool)
         vk.DestroyDescriptorPool(device->device, program->pool, NULL);
     vulkan_staging_destroy(device, &program->staging);
-    vulkan_staging_destroy(device, &program->guarded);
+    vulkan_staging_destroy(device, &program->checked);
     vulkan_times_destroy(device, program);
     for (size_t i = 0; i < program->event_count; i++)
         vk.DestroyEvent(device->device, program->events[i], NULL);
     free(program->events);
-    free(program->guards);
+    free(program->checks);
     free(program);
 }

@@ -3,7 +3,7 @@
 #ifndef HAL_VULKAN_PROGRAM_H
 #define HAL_VULKAN_PROGRAM_H
 
-#include "hal/drivers/vulkan/guard.h"
+#include "hal/drivers/vulkan/count_check.h"
 
 enum { VULKAN_STAGING_ALIGNMENT = 16, VULKAN_WORD_BYTES = 4 };
 
@@ -20,8 +20,8 @@ struct vulkan_builder {
     VkCommandBuffer target;
     uint64_t staged; /* bytes of the staging buffer that are in use */
     uint32_t dispatch_number;
-    size_t guards_done; /* whose kernels are recorded */
-    size_t guards_used;
+    size_t checks_done; /* whose kernels are recorded */
+    size_t checks_used;
     struct vulkan_signal *signals; /* as the program's events */
     size_t signal_count;
     /* What was bound last. */
@@ -58,7 +58,7 @@ enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
                                     const struct hal_segment_dispatch_indirect *dispatch)
     HAL_CHECKED;
 /* Of the indirect dispatches from this segment on up to the next barrier. */
-enum hal_status vulkan_add_guards(struct vulkan_builder *builder,
-                                  const struct hal_segment *segment) HAL_CHECKED;
+enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
+                                        const struct hal_segment *segment) HAL_CHECKED;
 
 #endif

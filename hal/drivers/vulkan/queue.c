@@ -51,7 +51,7 @@ static bool list_all(const struct vulkan_submission *submission, struct handing 
             continue;
         if (handing.command_count > 1)
             handing.commands[handing.command_count++] = device->between->commands;
-        handing.commands[handing.command_count++] = program->recorder->commands;
+        handing.commands[handing.command_count++] = program->command_pool->commands;
     }
     handing.commands[handing.command_count++] = submission->slot->after;
     find_waits(submission, numbers);
@@ -121,7 +121,7 @@ enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
     if (result == VK_SUCCESS) {
         pthread_mutex_lock(&hal_engine_lock);
         hal_fifo_push(&queue->submissions, &submission->work.link);
-        hal_work_commit_locked(&submission->work, !submission->is_guarded, changes);
+        hal_work_commit_locked(&submission->work, !submission->has_count_checks, changes);
         pthread_cond_signal(&queue->handed_in);
         pthread_mutex_unlock(&hal_engine_lock);
     }
@@ -132,7 +132,7 @@ enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
 
 /* ---- Ended ---------------------------------------------------------------------------------- */
 
-static void check_guards(struct vulkan_submission *submission)
+static void check_counts(struct vulkan_submission *submission)
 {
     for (size_t i = 0; i < submission->work.command_count; i++) {
         const enum hal_status status =
@@ -211,7 +211,7 @@ static void end(struct vulkan_submission *submission, VkResult result)
     if (result == VK_SUCCESS) {
         take_times(submission);
         take_dispatch_times(submission);
-        check_guards(submission);
+        check_counts(submission);
     } else if (result == VK_TIMEOUT) {
         give_up(submission);
     } else {

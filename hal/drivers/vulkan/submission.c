@@ -72,7 +72,7 @@ static enum hal_status prepare(struct hal_work *work, const struct hal_submissio
         const struct vulkan_program *program = vulkan_programs_of(submission)[i] =
             choose_program(device, source, i);
         work->waits_on_device |= !program->is_empty;
-        submission->is_guarded |= program->guard_count > 0;
+        submission->has_count_checks |= program->check_count > 0;
         submission->is_exclusive |= program->is_exclusive && !is_timed(submission, i);
     }
     return HAL_OK;

@@ -9,10 +9,10 @@
 struct vulkan_submission {
     struct hal_work work;
     struct vulkan_queue *queue;
-    uint64_t number;     /* that it raises its queue's timeline to; 0: it is not with the device */
-    bool is_guarded;     /* nobody knows beforehand whether it will do well */
-    bool is_exclusive;   /* one of its programs runs once at a time */
-    bool holds_programs; /* nobody else runs those */
+    uint64_t number; /* that it raises its queue's timeline to; 0: it is not with the device */
+    bool has_count_checks; /* only its end shows whether it succeeds */
+    bool is_exclusive;     /* one of its programs runs once at a time */
+    bool holds_programs;   /* nobody else runs those */
     struct vulkan_slot *slot;
     int64_t start_ns;
     struct vulkan_submission *next_abandoned;

@@ -232,48 +232,48 @@ enum hal_status vulkan_entry_create(struct vulkan_device *device, VkPipelineCach
                                     struct vulkan_entry *entry) HAL_CHECKED;
 void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *entry);
 
-/* ---- Command buffers (program.c, guard.c) ---------------------------------------------------- */
+/* ---- Command buffers (program.c, count_check.c) ---------------------------------------------- */
 
 /* A pool with one command buffer, used again and again. */
-struct vulkan_recorder {
-    struct vulkan_recorder *next;
+struct vulkan_command_pool {
+    struct vulkan_command_pool *next;
     VkCommandPool pool;
     VkCommandBuffer commands;
 };
-enum hal_status vulkan_recorder_take(struct vulkan_device *device,
-                                     struct vulkan_recorder **out_recorder) HAL_CHECKED;
-void vulkan_recorder_give(struct vulkan_device *device, struct vulkan_recorder *recorder);
-void vulkan_recorders_free(struct vulkan_device *device);
+enum hal_status vulkan_command_pool_take(struct vulkan_device *device,
+                                         struct vulkan_command_pool **out_pool) HAL_CHECKED;
+void vulkan_command_pool_give(struct vulkan_device *device, struct vulkan_command_pool *pool);
+void vulkan_command_pools_free(struct vulkan_device *device);
 
 /* The counts of an indirect dispatch are copied by a kernel, which makes zeros of those that are
- * over a limit. Written by it, in the order of guard.comp. */
-struct vulkan_guarded {
+ * over a limit. Written by it, in the order of count_check.comp. */
+struct vulkan_checked_counts {
     uint32_t counts[3];
     uint32_t is_refused;
     uint32_t given[3];
     uint32_t reserved;
 };
 
-struct vulkan_guard {
+struct vulkan_count_check {
     const struct hal_entry_point *entry;
     uint32_t dispatch; /* its number in the command buffer */
 };
 
 struct vulkan_program {
     const struct hal_command_buffer *commands; /* that it is of */
-    struct vulkan_recorder *recorder;
+    struct vulkan_command_pool *command_pool;
     VkDescriptorPool pool;         /* VK_NULL_HANDLE: nothing but pushed sets */
     struct vulkan_staging staging; /* what updates and odd ends of fills write */
-    struct vulkan_staging guarded; /* struct vulkan_guarded for each of the guards */
-    struct vulkan_guard *guards;
-    size_t guard_count;
+    struct vulkan_staging checked; /* struct vulkan_checked_counts for each of the checks */
+    struct vulkan_count_check *checks;
+    size_t check_count;
     VkEvent *events; /* of its signals */
     size_t event_count;
     VkQueryPool times; /* VK_NULL_HANDLE: its dispatches are not timed */
     uint32_t *timed;   /* numbers of the dispatches that are: queries 2 i and 2 i + 1 */
     uint32_t timed_count;
     bool is_empty;
-    bool is_exclusive; /* guards and events serve one run at a time */
+    bool is_exclusive; /* checks and events serve one run at a time */
     bool is_busy;      /* the engine's lock */
 };
 
@@ -300,7 +300,7 @@ void vulkan_times_destroy(struct vulkan_device *device, struct vulkan_program *p
 size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_program *program,
                          uint32_t command_buffer, struct hal_dispatch_time *out_times);
 
-enum hal_status vulkan_guard_create(struct vulkan_device *device) HAL_CHECKED;
+enum hal_status vulkan_count_check_create(struct vulkan_device *device) HAL_CHECKED;
 
 /* ---- Queues (queue.c) ----------------------------------------------------------------------- */
 
@@ -387,11 +387,11 @@ struct vulkan_device {
     struct vulkan_queue *queues;
     uint32_t queue_count;
     VkPipelineCache pipelines;
-    struct vulkan_entry guard;
-    struct vulkan_recorder *between; /* a full barrier */
+    struct vulkan_entry count_check;
+    struct vulkan_command_pool *between; /* a full barrier */
 
     pthread_mutex_t spare_lock;
-    struct vulkan_recorder *recorders;
+    struct vulkan_command_pool *command_pools;
     struct vulkan_slot *slots;
     struct vulkan_slot_chunk *chunks;
 

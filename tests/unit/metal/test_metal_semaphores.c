@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Semaphores of hal/drivers/metal between host and device, on a Metal that tells its host late, or
- * not at all (HOST_METAL says how). Two roads lead from a signal of the device to the host: a
+ * not at all (HOST_METAL says how). Two ways lead from a signal of the device to the host: a
  * listener of the event, and the completion of the command buffer that signals. With latehandlers
  * the second one ends nowhere, and with nolisteners the first one hears nothing of what the host
  * sets where a command buffer has failed. What is waited for ends in every case; with failures, it
@@ -142,7 +142,7 @@ TEST(a_queue_ends_in_order)
     hal_device_release(device);
 }
 
-/* The road that comes second finds neither submission nor device. */
+/* The way that comes second finds neither submission nor device. */
 TEST(devices_go_at_once)
 {
     for (unsigned i = 0; i < DEVICES; i++) {

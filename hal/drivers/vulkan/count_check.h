@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel that checks the counts of indirect dispatches. */
-#ifndef HAL_VULKAN_GUARD_H
-#define HAL_VULKAN_GUARD_H
+#ifndef HAL_VULKAN_COUNT_CHECK_H
+#define HAL_VULKAN_COUNT_CHECK_H
 
 #include "hal/drivers/vulkan/vulkan.h"
 
-/* As guard.comp has them. */
-struct vulkan_guard_constants {
+/* As count_check.comp has them. */
+struct vulkan_count_check_constants {
     uint32_t limits[3];
     uint32_t word, index; /* of the counts in the first buffer; of the result in the second */
 };
 
-struct vulkan_guard_constants vulkan_guard_constants_of(const struct vulkan_device *device,
-                                                        const struct hal_entry_point *entry,
-                                                        uint32_t word, uint32_t index);
+struct vulkan_count_check_constants vulkan_count_check_constants_of(
+    const struct vulkan_device *device, const struct hal_entry_point *entry, uint32_t word,
+    uint32_t index);
 
 /* HAL_INVALID by the HAL's limits, HAL_UNSUPPORTED by the device's. */
 enum hal_status vulkan_check_counts(const struct vulkan_device *device,

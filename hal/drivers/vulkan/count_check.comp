@@ -9,16 +9,16 @@ layout(set = 0, binding = 0, std430) readonly buffer Given
     uint given[];
 };
 
-struct guarded {
+struct checked {
     uint counts[3];
     uint is_refused;
     uint given[3];
     uint reserved;
 };
 
-layout(set = 0, binding = 1, std430) writeonly buffer Guarded
+layout(set = 0, binding = 1, std430) writeonly buffer Checked
 {
-    guarded guards[];
+    checked checks[];
 };
 
 layout(push_constant) uniform Constants
@@ -32,10 +32,10 @@ void main()
 {
     bool is_refused = false;
     for (uint i = 0; i < 3; i++) {
-        guards[index].given[i] = given[word + i];
+        checks[index].given[i] = given[word + i];
         is_refused = is_refused || given[word + i] > limits[i];
     }
     for (uint i = 0; i < 3; i++)
-        guards[index].counts[i] = is_refused ? 0 : given[word + i];
-    guards[index].is_refused = is_refused ? 1 : 0;
+        checks[index].counts[i] = is_refused ? 0 : given[word + i];
+    checks[index].is_refused = is_refused ? 1 : 0;
 }

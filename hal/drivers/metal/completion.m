@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks: how the device tells that a submission has run. Each is a shared event that the last
- * command buffer of the submission signals: work behind it waits for that on the device, and a
- * listener tells the host.
+/* Completion events: how the device reports that a submission has run. Each is a shared event that
+ * the last command buffer of the submission signals: work behind it waits for that on the device,
+ * and a listener notifies the host.
  *
- * Two roads lead to the host, and whichever is first counts: the listener, and the completion of
+ * Two ways lead to the host, and whichever is first counts: the listener, and the completion of
  * the command buffer that signals. The second one is slower, but also there when that command
  * buffer fails: then the host sets the event in the device's place, and Metal need not call
  * listeners for what the host sets.
  *
- * The other road may come when the submission and its device are gone. So neither holds a pointer:
+ * The other way may come when the submission and its device are gone. So neither holds a pointer:
  * they know the submission by a number that no other one ever gets. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/queue.h"
@@ -34,7 +34,7 @@ static void watch_locked(struct metal_submission *submission)
     watched.last = submission;
 }
 
-/* The submission, which is not waited for any more; NULL: the other road was first. Most end in
+/* The submission, which is not waited for any more; NULL: the other way was first. Most end in
  * the order in which they began, so that the first ones are looked at first. Numbers ascend: one
  * that is gone is not looked for behind its place. */
 static struct metal_submission *unwatch_locked(uint64_t watch)
@@ -55,7 +55,7 @@ static struct metal_submission *unwatch_locked(uint64_t watch)
     return submission;
 }
 
-/* ---- Both roads ----------------------------------------------------------------------------- */
+/* ---- Both ways ------------------------------------------------------------------------------ */
 
 static void heard(uint64_t watch)
 {
@@ -68,7 +68,7 @@ static void heard(uint64_t watch)
 
 /* A command buffer that has failed and has signalled none the less has done all that it had to do.
  * One that has not is what others wait for, on the device: the host sets the event before the
- * submission ends, for then the mark has its next user. */
+ * submission ends, for then the completion has its next user. */
 static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
                       id<MTLCommandBuffer> part)
 {
@@ -86,50 +86,50 @@ static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
     metal_submission_resolve(submission, status);
 }
 
-/* ---- Marks ---------------------------------------------------------------------------------- */
+/* ---- Completions ----------------------------------------------------------------------------- */
 
-static struct metal_mark *make_mark(struct metal_device *device)
+static struct metal_completion *make_completion(struct metal_device *device)
 {
-    struct metal_mark *mark = hal_alloc(1, sizeof *mark);
-    id<MTLSharedEvent> event = mark ? [device->device newSharedEvent] : nil;
+    struct metal_completion *completion = hal_alloc(1, sizeof *completion);
+    id<MTLSharedEvent> event = completion ? [device->device newSharedEvent] : nil;
     if (!event) {
-        free(mark);
+        free(completion);
         return NULL;
     }
     event.label = @"submission";
-    mark->event = event;
-    mark->next_made = device->marks;
-    device->marks = mark;
-    return mark;
+    completion->event = event;
+    completion->next_made = device->completions;
+    device->completions = completion;
+    return completion;
 }
 
-static struct metal_mark *take_mark(struct metal_device *device)
+static struct metal_completion *take_completion(struct metal_device *device)
 {
     pthread_mutex_lock(&hal_engine_lock);
-    struct metal_mark *mark = device->free_marks;
-    if (mark)
-        device->free_marks = mark->next;
+    struct metal_completion *completion = device->free_completions;
+    if (completion)
+        device->free_completions = completion->next;
     pthread_mutex_unlock(&hal_engine_lock);
-    if (!mark)
-        mark = make_mark(device);
-    if (mark)
-        mark->value++;
-    return mark;
+    if (!completion)
+        completion = make_completion(device);
+    if (completion)
+        completion->value++;
+    return completion;
 }
 
-bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer> part)
+bool metal_completion_commit(struct metal_submission *submission, id<MTLCommandBuffer> part)
 {
     struct metal_device *device = metal_device_of(submission);
-    struct metal_mark *mark = take_mark(device);
-    if (!mark)
+    struct metal_completion *completion = take_completion(device);
+    if (!completion)
         return false;
     pthread_mutex_lock(&hal_engine_lock);
-    submission->mark = mark;
+    submission->completion = completion;
     watch_locked(submission);
     const uint64_t watch = submission->watch;
     pthread_mutex_unlock(&hal_engine_lock);
-    id<MTLSharedEvent> event = mark->event; /* the block's own, when the device is gone */
-    const uint64_t value = mark->value;
+    id<MTLSharedEvent> event = completion->event; /* the block's own, when the device is gone */
+    const uint64_t value = completion->value;
     [part encodeSignalEvent:event value:value];
     [part addCompletedHandler:^(id<MTLCommandBuffer> done) {
       @autoreleasepool {
@@ -148,9 +148,9 @@ bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer>
     return true;
 }
 
-bool metal_marks_start(struct metal_device *device)
+bool metal_completions_start(struct metal_device *device)
 {
-    dispatch_queue_t queue = dispatch_queue_create("hal-metal-marks", DISPATCH_QUEUE_SERIAL);
+    dispatch_queue_t queue = dispatch_queue_create("hal-metal-completions", DISPATCH_QUEUE_SERIAL);
     if (!queue)
         return false;
     device->listener = [[MTLSharedEventListener alloc] initWithDispatchQueue:queue];
@@ -158,13 +158,13 @@ bool metal_marks_start(struct metal_device *device)
     return device->listener != nil;
 }
 
-void metal_marks_stop(struct metal_device *device)
+void metal_completions_stop(struct metal_device *device)
 {
-    while (device->marks) {
-        struct metal_mark *next = device->marks->next_made;
-        [device->marks->event release];
-        free(device->marks);
-        device->marks = next;
+    while (device->completions) {
+        struct metal_completion *next = device->completions->next_made;
+        [device->completions->event release];
+        free(device->completions);
+        device->completions = next;
     }
     [device->listener release];
 }
