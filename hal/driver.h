@@ -85,8 +85,8 @@ struct hal_buffer {
 
 struct hal_executable {
     struct hal_object object;
-    size_t variant; /* driver: the one that it took */
-    bool was_kept;  /* driver: nothing had to be compiled */
+    size_t variant;  /* driver: the one that it took */
+    bool from_cache; /* driver: nothing had to be compiled */
     /* The core fills these with its own copies; they live as long as the object. */
     struct hal_executable_variant *variants;
     size_t variant_count;
@@ -143,7 +143,7 @@ struct hal_executable_cache {
     char *label;
     char *directory;    /* the driver's answer; NULL: it keeps nothing */
     uint64_t max_bytes; /* never 0 with a directory */
-    _Atomic uint64_t prepared_count, kept_count;
+    _Atomic uint64_t prepared_count, cache_hits;
 };
 
 struct hal_wait;

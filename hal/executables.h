@@ -187,7 +187,7 @@ struct hal_executable_info {
     size_t variant_count;
     size_t variant; /* the one that the device took: its index in the description */
     enum hal_executable_format format;         /* of that */
-    bool was_kept;                             /* nothing had to be compiled */
+    bool from_cache;                           /* nothing had to be compiled */
     const struct hal_constant_info *constants; /* by rising index */
     size_t constant_count;
 };
@@ -248,7 +248,7 @@ struct hal_executable_cache_info {
     uint64_t max_bytes;
     uint64_t used_bytes, entry_count; /* in the directory now, whoever put them there */
     uint64_t prepared_count;          /* executables that were made through this cache */
-    uint64_t kept_count;              /* of these, nothing had to be compiled */
+    uint64_t cache_hits;              /* of these, nothing had to be compiled */
 };
 HAL_API enum hal_status hal_executable_cache_get_info(
     struct hal_executable_cache *cache, struct hal_executable_cache_info *out_info) HAL_CHECKED;

@@ -195,7 +195,7 @@ enum hal_status hal_executable_create(struct hal_device *device,
     }
     if (desc->cache) {
         atomic_fetch_add(&desc->cache->prepared_count, 1);
-        atomic_fetch_add(&desc->cache->kept_count, executable->was_kept ? 1 : 0);
+        atomic_fetch_add(&desc->cache->cache_hits, executable->from_cache ? 1 : 0);
     }
     *out_executable = executable;
     return HAL_OK;
@@ -268,7 +268,7 @@ enum hal_status hal_executable_get_info(struct hal_executable *executable,
         .variant_count = executable->variant_count,
         .variant = executable->variant,
         .format = executable->variants[executable->variant].format,
-        .was_kept = executable->was_kept,
+        .from_cache = executable->from_cache,
     };
     if (driver->ops->executable_reflect) {
         HAL_TRY(hal_device_enter(device));

@@ -96,7 +96,7 @@ enum hal_status hal_executable_cache_get_info(struct hal_executable_cache *cache
         .directory = cache->directory,
         .max_bytes = cache->max_bytes,
         .prepared_count = atomic_load(&cache->prepared_count),
-        .kept_count = atomic_load(&cache->kept_count),
+        .cache_hits = atomic_load(&cache->cache_hits),
     };
     struct hal_device *device = cache->device;
     if (cache->directory) {

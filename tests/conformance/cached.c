@@ -99,7 +99,7 @@ bool cached_prepare_one(struct cached *cached, const struct hal_executable_desc 
     if (hal_executable_cache_prepare(cached->cache, desc, 1, NULL, &executable, NULL) != HAL_OK)
         return false;
     const enum hal_status status = hal_executable_get_info(executable, &info);
-    *out_kept = info.was_kept;
+    *out_kept = info.from_cache;
     hal_executable_release(executable);
     return status == HAL_OK;
 }

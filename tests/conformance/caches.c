@@ -25,7 +25,7 @@ static const char *keep_and_find(struct cached *cached, char *room)
     WANT(room, cached_prepare_one(cached, &source.desc, &kept) && kept);
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     WANT(room, info.entry_count == 1 && info.used_bytes > 0);
-    WANT(room, info.prepared_count == 2 && info.kept_count == 1);
+    WANT(room, info.prepared_count == 2 && info.cache_hits == 1);
     return NULL;
 }
 

@@ -401,7 +401,7 @@ static enum hal_status load_or_compile(struct job *job, const char *path, const 
             return HAL_OK;
         status = msl_library_load(path, job->file, job->what, out_library);
         if (status == HAL_OK) {
-            (*out_library)->was_kept = kept;
+            (*out_library)->from_cache = kept;
             if (!kept)
                 make_room(job->source);
             return HAL_OK;

@@ -224,9 +224,9 @@ enum hal_status msl_library_find(const struct msl_library *library, const char *
     return HAL_OK;
 }
 
-bool msl_library_was_kept(const struct msl_library *library)
+bool msl_library_from_cache(const struct msl_library *library)
 {
-    return library->was_kept;
+    return library->from_cache;
 }
 
 size_t msl_library_function_count(const struct msl_library *library)

@@ -14,7 +14,7 @@ struct msl_function {
 struct msl_library {
     char *file; /* name of the source, for messages */
     void *module;
-    bool was_kept; /* nothing was compiled for it */
+    bool from_cache; /* nothing was compiled for it */
     struct msl_function *functions;
     size_t function_count;
     const struct msl_abi_constant *constants; /* in the module */

@@ -106,7 +106,7 @@ struct msl_worker;
 HAL_API enum hal_status msl_compile(const struct msl_source *source,
                                     struct msl_library **out_library) HAL_CHECKED;
 /* Whether it was there, and nothing had to be compiled. */
-HAL_API bool msl_library_was_kept(const struct msl_library *library);
+HAL_API bool msl_library_from_cache(const struct msl_library *library);
 HAL_API void msl_library_destroy(struct msl_library *library);
 
 /* A directory for kernels: made when it does not exist, its absolute path returned; NULL: the usual

@@ -362,7 +362,7 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
         return hal_add_context(status, "executable '%s'", label);
     }
     hal_object_init(&executable->base.object, HAL_OBJECT_EXECUTABLE);
-    executable->base.was_kept = msl_library_was_kept(executable->library);
+    executable->base.from_cache = msl_library_from_cache(executable->library);
     *out = &executable->base;
     return HAL_OK;
 }

@@ -354,7 +354,7 @@ enum hal_status metal_pipelines_create(struct metal_device *device,
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu entry points", count);
     metal_archive_open(&building.archive, device, desc, executable);
     const enum hal_status status = build_all(&building);
-    executable->base.was_kept = building.archive.found && !building.archive.is_incomplete;
+    executable->base.from_cache = building.archive.found && !building.archive.is_incomplete;
     metal_archive_close(&building.archive, device, status == HAL_OK ? building.descriptors : NULL,
                         count);
     for (size_t i = 0; i < count; i++)

@@ -281,7 +281,7 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
     if (status == HAL_OK)
         status = hal_add_context(vulkan_heard(status), "executable '%s'",
                                  desc->label ? desc->label : "");
-    executable->base.was_kept = vulkan_archive_close(&modules.archive, device, status == HAL_OK);
+    executable->base.from_cache = vulkan_archive_close(&modules.archive, device, status == HAL_OK);
     free_modules(device, &modules);
     return status;
 }

@@ -152,7 +152,7 @@ TEST(compiling_loads_nothing)
     assert_ok(hal_executable_cache_prepare(cache, descs, 1, NULL, &executable, NULL));
     assert_true(dl_iterate_phdr(is_loaded_from, directory)); /* that is how to see it */
     assert_ok(hal_executable_get_info(executable, &info));
-    assert_true(info.was_kept);
+    assert_true(info.from_cache);
     assert_true(runs(device, executable, 17));
     hal_executable_release(executable);
     hal_executable_cache_release(cache);

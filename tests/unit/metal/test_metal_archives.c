@@ -63,7 +63,7 @@ static int prepare(const char *directory, const char *spoil)
     hal_executable_release(executable);
     hal_executable_cache_release(cache);
     hal_device_release(device);
-    return !right ? WRONG : info.was_kept ? KEPT : MADE;
+    return !right ? WRONG : info.from_cache ? KEPT : MADE;
 }
 
 static pid_t start(const char *modes, const char *directory, const char *spoil)

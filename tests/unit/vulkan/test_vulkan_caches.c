@@ -26,7 +26,7 @@ static bool prepare(const char *folder)
     hal_executable_release(executable);
     hal_executable_cache_release(cache);
     hal_device_release(device);
-    return info.was_kept;
+    return info.from_cache;
 }
 
 /* The one file in the folder. */
