@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a trace: what a reader knows from the start. */
 #include "format/columns/columns.h"
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/file/reader.h"
 #include "format/limits.h"
 
@@ -468,12 +468,11 @@ static enum hal_status load_frames(struct trace_reader *reader)
 }
 
 /* All files of a flight recorder have the same; which of them it tells of changes meanwhile. */
-static enum trace_hold hold_of(const struct trace_leftover *leftover,
-                               const struct trace_header *header)
+static enum trace_hold hold_of(const struct trace_orphan *orphan, const struct trace_header *header)
 {
-    if (leftover->process_id != header->process_id)
+    if (orphan->process_id != header->process_id)
         return TRACE_HOLD_UNSEEN;
-    return trace_leftover_locked(leftover) ? TRACE_HELD : TRACE_LEFT;
+    return trace_orphan_locked(orphan) ? TRACE_HELD : TRACE_LEFT;
 }
 
 /* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
@@ -484,22 +483,22 @@ static void tell_of_sidecar(struct trace_reader *reader)
     char *text = reader->directory.truncated;
     const size_t bytes = sizeof reader->directory.truncated, used = strlen(text);
     const struct trace_header *header = &reader->header;
-    struct trace_leftover leftover;
+    struct trace_orphan orphan;
     if (!used || !header->sidecar[0])
         return;
-    const enum hal_status status = trace_leftover_peek(header->sidecar, &leftover);
+    const enum hal_status status = trace_orphan_peek(header->sidecar, &orphan);
     const bool ours =
-        status == HAL_OK && trace_leftover_belongs(&leftover, header->process_id, header->start_ns);
+        status == HAL_OK && trace_orphan_belongs(&orphan, header->process_id, header->start_ns);
     if (status == HAL_OK)
-        reader->hold = hold_of(&leftover, header); /* what ends now counts as held */
-    if (ours && trace_leftover_in_use(&leftover))
+        reader->hold = hold_of(&orphan, header); /* what ends now counts as held */
+    if (ours && trace_orphan_in_use(&orphan))
         snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
     else
         reader->recoverable = ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0);
     if (reader->recoverable)
         snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest%s",
                  ours ? "" : ", unless it is still being recorded");
-    trace_leftover_close(&leftover);
+    trace_orphan_close(&orphan);
 }
 
 /* What a walk did not get to can only have been the index. */
@@ -514,11 +513,11 @@ static void tell_of_index(struct trace_reader *reader)
 enum trace_hold trace_reader_hold_now(const struct trace_reader *reader)
 {
     const struct trace_header *header = &reader->header;
-    struct trace_leftover leftover;
-    if (!header->sidecar[0] || trace_leftover_peek(header->sidecar, &leftover) != HAL_OK)
+    struct trace_orphan orphan;
+    if (!header->sidecar[0] || trace_orphan_peek(header->sidecar, &orphan) != HAL_OK)
         return TRACE_HOLD_UNSEEN;
-    const enum trace_hold hold = hold_of(&leftover, header);
-    trace_leftover_close(&leftover);
+    const enum trace_hold hold = hold_of(&orphan, header);
+    trace_orphan_close(&orphan);
     return hold;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading sidecars. */
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
@@ -66,22 +66,22 @@ static bool is_zombie(uint64_t process)
     return at && strtoul(at, NULL, 10) <= 1;
 }
 
-bool trace_leftover_process_runs(const struct trace_leftover *leftover)
+bool trace_orphan_process_runs(const struct trace_orphan *orphan)
 {
-    const uint64_t process = leftover->process_id;
+    const uint64_t process = orphan->process_id;
     return process > 0 && process <= INT32_MAX &&
            (kill((pid_t)process, 0) == 0 || errno == EPERM) && !is_zombie(process);
 }
 
-bool trace_leftover_locked(const struct trace_leftover *leftover)
+bool trace_orphan_locked(const struct trace_orphan *orphan)
 {
-    return flock(leftover->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return flock(orphan->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 /* A child of the captured process may hold the lock for longer. */
-bool trace_leftover_in_use(const struct trace_leftover *leftover)
+bool trace_orphan_in_use(const struct trace_orphan *orphan)
 {
-    return trace_leftover_locked(leftover) && trace_leftover_process_runs(leftover);
+    return trace_orphan_locked(orphan) && trace_orphan_process_runs(orphan);
 }
 
 static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
@@ -121,7 +121,7 @@ static enum hal_status check_header(const struct trace_sidecar_header *header, u
     return HAL_OK;
 }
 
-static enum hal_status take_slot(struct trace_leftover *leftover,
+static enum hal_status take_slot(struct trace_orphan *orphan,
                                  const struct trace_sidecar_header *header, uint32_t index)
 {
     const struct trace_ring_slot *slot = &header->slots[index];
@@ -134,7 +134,7 @@ static enum hal_status take_slot(struct trace_leftover *leftover,
         slot->thread > TRACE_MAX_THREADS || durable->position > slot->head ||
         slot->head - durable->position > slot->bytes)
         return hal_fail(HAL_CORRUPT, "its ring %u makes no sense", index);
-    leftover->rings[leftover->ring_count++] = (struct trace_leftover_ring){
+    orphan->rings[orphan->ring_count++] = (struct trace_orphan_ring){
         .thread = slot->thread,
         .sequence = slot->sequence,
         .segment_bytes = durable->segment_bytes,
@@ -148,7 +148,7 @@ static enum hal_status take_slot(struct trace_leftover *leftover,
 
 static int compare_rings(const void *a, const void *b)
 {
-    const struct trace_leftover_ring *x = a, *y = b;
+    const struct trace_orphan_ring *x = a, *y = b;
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
@@ -163,51 +163,51 @@ static enum hal_status read_header(int descriptor, uint64_t bytes,
     return check_header(header, bytes);
 }
 
-static void take_header(struct trace_leftover *leftover, const struct trace_sidecar_header *header)
+static void take_header(struct trace_orphan *orphan, const struct trace_sidecar_header *header)
 {
-    leftover->process_id = header->process_id;
-    leftover->start_ns = header->start_ns;
-    leftover->file_bytes = header->durable_file_bytes[header->durable_index];
-    leftover->skipped_tickets = header->skipped_tickets;
-    leftover->successor_start_ns = header->successor.start_ns;
-    leftover->successor_skipped_tickets = header->successor.skipped_tickets;
-    leftover->successor_file_bytes = header->successor.file_bytes;
-    leftover->stopped = header->stopped;
-    leftover->stopped_by_file = header->stopped_by_file != 0;
-    leftover->lost_records = header->lost_records;
-    memcpy(leftover->stopped_message, header->stopped_message, sizeof leftover->stopped_message);
-    leftover->staging_offset = header->staging_offset;
-    leftover->staging_bytes = header->staging_bytes;
-    memcpy(leftover->destination, header->destination, sizeof leftover->destination);
-    leftover->place = header->place;
+    orphan->process_id = header->process_id;
+    orphan->start_ns = header->start_ns;
+    orphan->file_bytes = header->durable_file_bytes[header->durable_index];
+    orphan->skipped_tickets = header->skipped_tickets;
+    orphan->successor_start_ns = header->successor.start_ns;
+    orphan->successor_skipped_tickets = header->successor.skipped_tickets;
+    orphan->successor_file_bytes = header->successor.file_bytes;
+    orphan->stopped = header->stopped;
+    orphan->stopped_by_file = header->stopped_by_file != 0;
+    orphan->lost_records = header->lost_records;
+    memcpy(orphan->stopped_message, header->stopped_message, sizeof orphan->stopped_message);
+    orphan->staging_offset = header->staging_offset;
+    orphan->staging_bytes = header->staging_bytes;
+    memcpy(orphan->destination, header->destination, sizeof orphan->destination);
+    orphan->place = header->place;
 }
 
-static enum hal_status take_rings(struct trace_leftover *leftover,
+static enum hal_status take_rings(struct trace_orphan *orphan,
                                   const struct trace_sidecar_header *header)
 {
-    leftover->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *leftover->rings);
-    if (!leftover->rings)
+    orphan->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *orphan->rings);
+    if (!orphan->rings)
         return hal_fail(HAL_NO_MEMORY, "no memory to read it");
     for (uint32_t i = 0; i < TRACE_RING_SLOTS; i++)
-        HAL_TRY(take_slot(leftover, header, i));
-    qsort(leftover->rings, leftover->ring_count, sizeof *leftover->rings, compare_rings);
+        HAL_TRY(take_slot(orphan, header, i));
+    qsort(orphan->rings, orphan->ring_count, sizeof *orphan->rings, compare_rings);
     return HAL_OK;
 }
 
-typedef enum hal_status take(struct trace_leftover *leftover,
+typedef enum hal_status take(struct trace_orphan *orphan,
                              const struct trace_sidecar_header *header);
 
 /* `more`: what is taken besides the header, or NULL. */
-static enum hal_status open_with(const char *path, take *more, struct trace_leftover *out_leftover)
+static enum hal_status open_with(const char *path, take *more, struct trace_orphan *out_orphan)
 {
     uint64_t bytes = 0;
     int descriptor = -1;
-    *out_leftover = (struct trace_leftover){0};
-    if (strlen(path) >= sizeof out_leftover->path)
+    *out_orphan = (struct trace_orphan){0};
+    if (strlen(path) >= sizeof out_orphan->path)
         return hal_fail(HAL_INVALID, "the sidecar's path is too long");
     HAL_TRY(open_file(path, &descriptor, &bytes));
-    out_leftover->descriptor = descriptor;
-    strcpy(out_leftover->path, path);
+    out_orphan->descriptor = descriptor;
+    strcpy(out_orphan->path, path);
     struct trace_sidecar_header *header = NULL;
     enum hal_status status = HAL_OK;
     if (posix_memalign((void **)&header, _Alignof(struct trace_sidecar_header), sizeof *header)) {
@@ -217,66 +217,64 @@ static enum hal_status open_with(const char *path, take *more, struct trace_left
     if (status == HAL_OK)
         status = read_header(descriptor, bytes, header);
     if (status == HAL_OK)
-        take_header(out_leftover, header);
+        take_header(out_orphan, header);
     if (status == HAL_OK && more)
-        status = more(out_leftover, header);
+        status = more(out_orphan, header);
     free(header);
     if (status == HAL_OK)
         return HAL_OK;
     hal_add_context(status, "the sidecar '%s'", path);
-    trace_leftover_close(out_leftover);
+    trace_orphan_close(out_orphan);
     return status;
 }
 
-static enum hal_status take_rings_of_ended(struct trace_leftover *leftover,
+static enum hal_status take_rings_of_ended(struct trace_orphan *orphan,
                                            const struct trace_sidecar_header *header)
 {
-    if (trace_leftover_in_use(leftover))
-        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", leftover->process_id);
-    return take_rings(leftover, header);
+    if (trace_orphan_in_use(orphan))
+        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", orphan->process_id);
+    return take_rings(orphan, header);
 }
 
-enum hal_status trace_leftover_open(const char *path, bool force,
-                                    struct trace_leftover *out_leftover)
+enum hal_status trace_orphan_open(const char *path, bool force, struct trace_orphan *out_orphan)
 {
-    return open_with(path, force ? take_rings : take_rings_of_ended, out_leftover);
+    return open_with(path, force ? take_rings : take_rings_of_ended, out_orphan);
 }
 
-enum hal_status trace_leftover_peek(const char *path, struct trace_leftover *out_leftover)
+enum hal_status trace_orphan_peek(const char *path, struct trace_orphan *out_orphan)
 {
-    return open_with(path, NULL, out_leftover);
+    return open_with(path, NULL, out_orphan);
 }
 
-void trace_leftover_close(struct trace_leftover *leftover)
+void trace_orphan_close(struct trace_orphan *orphan)
 {
-    if (leftover->path[0])
-        close(leftover->descriptor);
-    free(leftover->rings);
-    *leftover = (struct trace_leftover){0};
+    if (orphan->path[0])
+        close(orphan->descriptor);
+    free(orphan->rings);
+    *orphan = (struct trace_orphan){0};
 }
 
-bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns)
+bool trace_orphan_belongs(struct trace_orphan *orphan, uint64_t process_id, int64_t start_ns)
 {
-    if (leftover->process_id != process_id)
+    if (orphan->process_id != process_id)
         return false;
-    if (leftover->successor_start_ns && leftover->successor_start_ns == start_ns) {
-        leftover->start_ns = start_ns;
-        leftover->skipped_tickets = leftover->successor_skipped_tickets;
-        leftover->file_bytes = leftover->successor_file_bytes;
+    if (orphan->successor_start_ns && orphan->successor_start_ns == start_ns) {
+        orphan->start_ns = start_ns;
+        orphan->skipped_tickets = orphan->successor_skipped_tickets;
+        orphan->file_bytes = orphan->successor_file_bytes;
     }
-    return leftover->start_ns == start_ns;
+    return orphan->start_ns == start_ns;
 }
 
 /* ---- Reading ---- */
 
-enum hal_status trace_leftover_records(const struct trace_leftover *leftover,
-                                       const struct trace_leftover_ring *ring,
-                                       uint8_t **out_records)
+enum hal_status trace_orphan_records(const struct trace_orphan *orphan,
+                                     const struct trace_orphan_ring *ring, uint8_t **out_records)
 {
     uint8_t *records = malloc(ring->bytes ? (size_t)ring->bytes : 1);
     if (!records)
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of records", ring->bytes);
-    const enum hal_status status = read_round(leftover->descriptor, ring->offset, ring->capacity,
+    const enum hal_status status = read_round(orphan->descriptor, ring->offset, ring->capacity,
                                               ring->position, records, ring->bytes);
     if (status != HAL_OK) {
         free(records);
@@ -286,11 +284,11 @@ enum hal_status trace_leftover_records(const struct trace_leftover *leftover,
     return HAL_OK;
 }
 
-enum hal_status trace_leftover_content(const struct trace_leftover *leftover, uint64_t position,
-                                       uint64_t bytes, void *out)
+enum hal_status trace_orphan_content(const struct trace_orphan *orphan, uint64_t position,
+                                     uint64_t bytes, void *out)
 {
-    if (bytes > leftover->staging_bytes)
+    if (bytes > orphan->staging_bytes)
         return hal_fail(HAL_CORRUPT, "a content of %" PRIu64 " bytes is not in the sidecar", bytes);
-    return read_round(leftover->descriptor, leftover->staging_offset, leftover->staging_bytes,
-                      position, out, bytes);
+    return read_round(orphan->descriptor, orphan->staging_offset, orphan->staging_bytes, position,
+                      out, bytes);
 }

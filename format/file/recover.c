@@ -4,7 +4,7 @@
 #include "format/file/recover.h"
 
 #include "format/columns/columns.h"
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/file/reader.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
@@ -21,7 +21,7 @@ struct numbers {
 };
 
 struct recovery {
-    struct trace_leftover leftover;
+    struct trace_orphan orphan;
     struct trace_reader *reader;
     struct trace_writer *writer;
     uint64_t *content_numbers; /* of the reader's contents, in the new file */
@@ -285,7 +285,7 @@ static enum hal_status take_staged(struct recovery *recovery, uint64_t bytes,
     if (bytes > TRACE_MAX_CONTENT_BYTES)
         return hal_fail(HAL_CORRUPT, "the sidecar has a content of %" PRIu64 " bytes", bytes);
     HAL_TRY(make_room(recovery, bytes));
-    HAL_TRY(trace_leftover_content(&recovery->leftover, *in_out_content, bytes, recovery->bytes));
+    HAL_TRY(trace_orphan_content(&recovery->orphan, *in_out_content, bytes, recovery->bytes));
     recovery->result.contents++;
     recovery->result.content_bytes += bytes;
     return trace_writer_content(recovery->writer, recovery->bytes, (size_t)bytes, in_out_content);
@@ -309,14 +309,14 @@ static uint64_t count_segments(const uint8_t *records, size_t bytes, uint64_t se
 /* One thread's rings follow each other in the list. */
 static enum hal_status take_rings(struct recovery *recovery)
 {
-    const struct trace_leftover *leftover = &recovery->leftover;
+    const struct trace_orphan *orphan = &recovery->orphan;
     uint64_t segments_left = 0, segment_bytes = 0;
-    for (size_t i = 0; i < leftover->ring_count; i++) {
-        const struct trace_leftover_ring *ring = &leftover->rings[i];
+    for (size_t i = 0; i < orphan->ring_count; i++) {
+        const struct trace_orphan_ring *ring = &orphan->rings[i];
         if (i == 0 || ring->thread != ring[-1].thread)
             segments_left = segment_bytes = recovery->thread_ticket = 0;
         uint8_t *records;
-        HAL_TRY(trace_leftover_records(leftover, ring, &records));
+        HAL_TRY(trace_orphan_records(orphan, ring, &records));
         segment_bytes += ring->segment_bytes;
         if (segment_bytes) {
             /* What goes on from the file goes on until it ends, maybe in the next ring. */
@@ -348,12 +348,12 @@ static enum hal_status open_sidecar(struct recovery *recovery,
                                     const struct trace_recover_options *options,
                                     const struct trace_header *header)
 {
-    enum hal_status status = trace_leftover_open(
-        options->sidecar ? options->sidecar : header->sidecar, options->force, &recovery->leftover);
+    enum hal_status status = trace_orphan_open(
+        options->sidecar ? options->sidecar : header->sidecar, options->force, &recovery->orphan);
     if (status == HAL_OK &&
-        !trace_leftover_belongs(&recovery->leftover, header->process_id, header->start_ns))
+        !trace_orphan_belongs(&recovery->orphan, header->process_id, header->start_ns))
         status = hal_fail(HAL_INVALID, "the sidecar '%s' belongs to another capture than '%s'",
-                          recovery->leftover.path, options->path);
+                          recovery->orphan.path, options->path);
     if (!options->sidecar && (status == HAL_NOT_FOUND || status == HAL_INVALID))
         return rest_is_nowhere(status, options->path);
     return status;
@@ -384,7 +384,7 @@ static enum hal_status open_inputs(struct recovery *recovery,
         status = open_sidecar(recovery, options, header);
     trace_reader_close(whole);
     HAL_TRY(status);
-    return trace_reader_open_part(options->path, recovery->leftover.file_bytes, &recovery->reader);
+    return trace_reader_open_part(options->path, recovery->orphan.file_bytes, &recovery->reader);
 }
 
 static enum hal_status write_all(struct recovery *recovery)
@@ -397,19 +397,19 @@ static enum hal_status write_all(struct recovery *recovery)
     HAL_TRY(take_rings(recovery));
     recovery->result.sidecar_events = recovery->events - recovery->result.file_events;
     recovery->result.calls_missing =
-        recovery->last_ticket > recovery->ticket_count + recovery->leftover.skipped_tickets;
+        recovery->last_ticket > recovery->ticket_count + recovery->orphan.skipped_tickets;
     return define_missing(recovery);
 }
 
 static enum hal_status close_writer(struct recovery *recovery)
 {
-    const struct trace_leftover *leftover = &recovery->leftover;
+    const struct trace_orphan *orphan = &recovery->orphan;
     struct trace_health health = {.recovered = true};
-    health.lost_records = leftover->lost_records;
+    health.lost_records = orphan->lost_records;
     /* What could not be written is written now. */
-    if (leftover->stopped && (!leftover->stopped_by_file || leftover->lost_records)) {
-        health.status = leftover->stopped;
-        health.message = leftover->stopped_message;
+    if (orphan->stopped && (!orphan->stopped_by_file || orphan->lost_records)) {
+        health.status = orphan->stopped;
+        health.message = orphan->stopped_message;
     } else if (recovery->result.calls_missing) {
         health.status = HAL_FAILED;
         health.message = "the process ended inside calls, which are not recorded";
@@ -444,13 +444,12 @@ static enum hal_status recover_into(struct recovery *recovery,
 bool trace_recover_is_due(const struct trace_reader *reader)
 {
     const struct trace_header *header = trace_reader_header(reader);
-    struct trace_leftover leftover;
-    if (!trace_reader_recoverable(reader) ||
-        trace_leftover_peek(header->sidecar, &leftover) != HAL_OK)
+    struct trace_orphan orphan;
+    if (!trace_reader_recoverable(reader) || trace_orphan_peek(header->sidecar, &orphan) != HAL_OK)
         return false;
-    const bool is_due = trace_leftover_belongs(&leftover, header->process_id, header->start_ns) &&
-                        !trace_leftover_process_runs(&leftover) && !leftover.stopped_by_file;
-    trace_leftover_close(&leftover);
+    const bool is_due = trace_orphan_belongs(&orphan, header->process_id, header->start_ns) &&
+                        !trace_orphan_process_runs(&orphan) && !orphan.stopped_by_file;
+    trace_orphan_close(&orphan);
     return is_due;
 }
 
@@ -468,7 +467,7 @@ static enum hal_status recover(struct recovery *recovery,
                  (long)getpid()) >= (int)sizeof beside)
         return hal_fail(HAL_INVALID, "the path '%s' is too long", options->path);
     HAL_TRY(recover_into(recovery, options, beside, false));
-    unlink(recovery->leftover.path);
+    unlink(recovery->orphan.path);
     return HAL_OK;
 }
 
@@ -479,7 +478,7 @@ enum hal_status trace_recover(const struct trace_recover_options *options,
     const enum hal_status status = recover(&recovery, options);
     *out_recovered = recovery.result;
     trace_reader_close(recovery.reader);
-    trace_leftover_close(&recovery.leftover);
+    trace_orphan_close(&recovery.orphan);
     numbers_finish(&recovery.strings);
     numbers_finish(&recovery.stacks);
     free(recovery.content_numbers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding sidecars, and removing those whose trace is gone. */
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/file/recover.h"
 #include "format/trace.h"
 
@@ -17,31 +17,31 @@
 /* ---- Finding ---- */
 
 /* Of this user alone. True: the caller closes it. */
-static bool open_ours(const char *path, struct trace_leftover *leftover,
+static bool open_ours(const char *path, struct trace_orphan *orphan,
                       struct trace_sidecar_info *info)
 {
     struct stat found;
-    if (trace_leftover_peek(path, leftover) != HAL_OK)
+    if (trace_orphan_peek(path, orphan) != HAL_OK)
         return false;
-    if (fstat(leftover->descriptor, &found) != 0 || found.st_uid != geteuid()) {
-        trace_leftover_close(leftover);
+    if (fstat(orphan->descriptor, &found) != 0 || found.st_uid != geteuid()) {
+        trace_orphan_close(orphan);
         return false;
     }
     snprintf(info->path, sizeof info->path, "%s", path);
-    memcpy(info->destination, leftover->destination, sizeof info->destination);
-    info->process_id = leftover->process_id;
+    memcpy(info->destination, orphan->destination, sizeof info->destination);
+    info->process_id = orphan->process_id;
     info->bytes = (uint64_t)found.st_blocks * 512;
     return true;
 }
 
 static bool inspect(const char *path, struct trace_sidecar_info *info)
 {
-    struct trace_leftover leftover;
-    if (!open_ours(path, &leftover, info))
+    struct trace_orphan orphan;
+    if (!open_ours(path, &orphan, info))
         return false;
-    info->locked = trace_leftover_locked(&leftover);
-    info->in_use = info->locked && trace_leftover_process_runs(&leftover);
-    trace_leftover_close(&leftover);
+    info->locked = trace_orphan_locked(&orphan);
+    info->in_use = info->locked && trace_orphan_process_runs(&orphan);
+    trace_orphan_close(&orphan);
     return true;
 }
 
@@ -146,38 +146,38 @@ static bool find_entry(const char *folder, uint64_t device, uint64_t inode,
 }
 
 /* Numbers of files are used again. What cannot be read may be it. */
-static bool may_be_trace(const char *path, struct trace_leftover *leftover)
+static bool may_be_trace(const char *path, struct trace_orphan *orphan)
 {
     struct trace_reader *reader;
     const enum hal_status status = trace_reader_open(path, &reader);
     if (status != HAL_OK)
         return status != HAL_CORRUPT;
     const struct trace_header *header = trace_reader_header(reader);
-    const bool is_its = trace_leftover_belongs(leftover, header->process_id, header->start_ns);
+    const bool is_its = trace_orphan_belongs(orphan, header->process_id, header->start_ns);
     trace_reader_close(reader);
     return is_its;
 }
 
-static bool may_have_trace(const char *folder, struct trace_leftover *leftover)
+static bool may_have_trace(const char *folder, struct trace_orphan *orphan)
 {
-    const struct trace_sidecar_place *place = &leftover->place;
+    const struct trace_sidecar_place *place = &orphan->place;
     char path[TRACE_PATH_BYTES];
     if (find_entry(folder, place->file_device, place->file_inode, path))
-        return may_be_trace(path, leftover);
+        return may_be_trace(path, orphan);
     return path[0] != '\0';
 }
 
 /* The folder, which is not there or is another one by now, was on a disk that is still there, among
  * the same mounts, and was not renamed where it was. */
-static bool folder_is_gone(char *folder, struct trace_leftover *leftover)
+static bool folder_is_gone(char *folder, struct trace_orphan *orphan)
 {
-    const struct trace_sidecar_place *place = &leftover->place;
+    const struct trace_sidecar_place *place = &orphan->place;
     char renamed[TRACE_PATH_BYTES];
     struct stat found;
     if (!place->mounts || place->mounts != own_mounts() || !cut_to_folder(folder))
         return false;
     const bool has = find_entry(folder, place->folder_device, place->folder_inode, renamed);
-    if (has ? may_have_trace(renamed, leftover) : renamed[0] != '\0')
+    if (has ? may_have_trace(renamed, orphan) : renamed[0] != '\0')
         return false;
     while (stat(folder, &found) != 0)
         if (!is_missing(errno) || !cut_to_folder(folder))
@@ -186,33 +186,33 @@ static bool folder_is_gone(char *folder, struct trace_leftover *leftover)
 }
 
 /* Under its name; another capture's trace may have that by now. */
-static bool has_name(struct trace_leftover *leftover)
+static bool has_name(struct trace_orphan *orphan)
 {
-    const struct trace_sidecar_place *place = &leftover->place;
-    const char *destination = leftover->destination;
+    const struct trace_sidecar_place *place = &orphan->place;
+    const char *destination = orphan->destination;
     struct stat found;
     if (lstat(destination, &found) != 0)
         return !is_missing(errno);
     return is_file(&found, place->file_device, place->file_inode) ||
-           may_be_trace(destination, leftover);
+           may_be_trace(destination, orphan);
 }
 
 /* For certain. */
-static bool is_gone(struct trace_leftover *leftover)
+static bool is_gone(struct trace_orphan *orphan)
 {
-    const struct trace_sidecar_place *place = &leftover->place;
-    const char *destination = leftover->destination;
+    const struct trace_sidecar_place *place = &orphan->place;
+    const char *destination = orphan->destination;
     char folder[TRACE_PATH_BYTES];
     struct stat found;
-    if (destination[0] != '/' || has_name(leftover))
+    if (destination[0] != '/' || has_name(orphan))
         return false;
     snprintf(folder, sizeof folder, "%s", destination);
     if (!cut_to_folder(folder))
         return false;
     const int error = stat(folder, &found) == 0 ? 0 : errno;
     if (!error && is_file(&found, place->folder_device, place->folder_inode))
-        return !may_have_trace(folder, leftover);
-    return (!error || is_missing(error)) && folder_is_gone(folder, leftover);
+        return !may_have_trace(folder, orphan);
+    return (!error || is_missing(error)) && folder_is_gone(folder, orphan);
 }
 
 /* ---- Removing ---- */
@@ -255,13 +255,13 @@ static bool has_not_begun(int descriptor, struct trace_sidecar_info *info)
 
 static bool discard_unbegun(const char *path, struct trace_sidecar_info *info)
 {
-    const struct trace_leftover of = {.process_id = process_in_name(path)};
+    const struct trace_orphan of = {.process_id = process_in_name(path)};
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0)
         return false;
     const bool discarded = has_not_begun(descriptor, info) && take_lock(descriptor, path) &&
                            has_not_begun(descriptor, info) && of.process_id &&
-                           !trace_leftover_process_runs(&of) && unlink(path) == 0;
+                           !trace_orphan_process_runs(&of) && unlink(path) == 0;
     close(descriptor);
     snprintf(info->path, sizeof info->path, "%s", path);
     info->process_id = of.process_id;
@@ -270,13 +270,13 @@ static bool discard_unbegun(const char *path, struct trace_sidecar_info *info)
 
 static bool discard_if_gone(const char *path, struct trace_sidecar_info *info)
 {
-    struct trace_leftover leftover;
-    if (!open_ours(path, &leftover, info))
+    struct trace_orphan orphan;
+    if (!open_ours(path, &orphan, info))
         return discard_unbegun(path, info);
-    const bool discarded = take_lock(leftover.descriptor, path) &&
-                           !trace_leftover_process_runs(&leftover) && is_gone(&leftover) &&
+    const bool discarded = take_lock(orphan.descriptor, path) &&
+                           !trace_orphan_process_runs(&orphan) && is_gone(&orphan) &&
                            unlink(path) == 0;
-    trace_leftover_close(&leftover);
+    trace_orphan_close(&orphan);
     return discarded;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace recover: completes the trace of a process that was killed. */
 #include "format/file/recover.h"
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/tool/support/tool.h"
 #include "hal/base/output.h"
 #include "hal/base/print.h"
@@ -38,11 +38,11 @@ static int list(const char *folder)
 
 static int discard(const char *path, bool force)
 {
-    struct trace_leftover leftover;
-    const enum hal_status status = trace_leftover_open(path, force, &leftover);
+    struct trace_orphan orphan;
+    const enum hal_status status = trace_orphan_open(path, force, &orphan);
     if (status != HAL_OK)
         return tool_fail(status);
-    trace_leftover_close(&leftover);
+    trace_orphan_close(&orphan);
     if (unlink(path) == 0)
         return TOOL_OK;
     tool_error("cannot remove '%s'", path);
@@ -101,12 +101,12 @@ static int recover(const struct trace_recover_options *wanted)
     char destination[TRACE_PATH_BYTES];
     struct trace_recovered recovered;
     if (!options.sidecar && names_sidecar(options.path)) {
-        struct trace_leftover leftover;
-        const enum hal_status status = trace_leftover_open(options.path, options.force, &leftover);
+        struct trace_orphan orphan;
+        const enum hal_status status = trace_orphan_open(options.path, options.force, &orphan);
         if (status != HAL_OK)
             return tool_fail(status);
-        memcpy(destination, leftover.destination, sizeof destination);
-        trace_leftover_close(&leftover);
+        memcpy(destination, orphan.destination, sizeof destination);
+        trace_orphan_close(&orphan);
         options.sidecar = options.path;
         options.path = destination;
     }

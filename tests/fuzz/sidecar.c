@@ -2,7 +2,7 @@
 /* A sidecar of any bytes: opened, its rings and staged bytes read. Sidecars are large and nearly
  * all zeros, so the input is: how many pages there are, then the number of a page and its bytes,
  * for each that is not zero; numbers of four bytes, pages of 4096. */
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "hal/base/mem.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -32,17 +32,16 @@ static const char *unpack(const uint8_t *data, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct trace_leftover leftover = {0};
+    struct trace_orphan orphan = {0};
     const char *path = unpack(data, bytes);
-    if (trace_leftover_open(path, true, &leftover) == HAL_OK) {
-        for (size_t i = 0; i < leftover.ring_count; i++) {
+    if (trace_orphan_open(path, true, &orphan) == HAL_OK) {
+        for (size_t i = 0; i < orphan.ring_count; i++) {
             uint8_t *records = NULL, staged[64];
-            if (trace_leftover_records(&leftover, &leftover.rings[i], &records) == HAL_OK)
+            if (trace_orphan_records(&orphan, &orphan.rings[i], &records) == HAL_OK)
                 free(records);
-            (void)!trace_leftover_content(&leftover, leftover.rings[i].position, sizeof staged,
-                                          staged);
+            (void)!trace_orphan_content(&orphan, orphan.rings[i].position, sizeof staged, staged);
         }
-        trace_leftover_close(&leftover);
+        trace_orphan_close(&orphan);
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/file/recover.c and leftover.c, with a capture that is really killed: nothing of what a
+/* format/file/recover.c and orphan.c, with a capture that is really killed: nothing of what a
  * program had done is lost, however it ends. */
 #include "format/file/recover.h"
 

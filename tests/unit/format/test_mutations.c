@@ -7,7 +7,7 @@
 #include "format/columns/columns.h"
 #include "format/container/frames.h"
 #include "format/container/index.h"
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/file/rewrite.h"
 #include "format/limits.h"
 #include "tests/support/folder.h"
@@ -393,14 +393,14 @@ TEST(sidecars_of_any_bytes)
     static const char magic[8] = "HALTRACE";
     uint8_t data[8192];
     for (unsigned i = 0; i < 100 * rounds; i++) {
-        struct trace_leftover leftover;
+        struct trace_orphan orphan;
         for (size_t k = 0; k < sizeof data; k++)
             data[k] = (uint8_t)(i % 2 ? random_below(&random_state, 256) : 0);
         memcpy(data, magic, sizeof magic);
         change_bytes(data, 256);
         write_file(bad_path, data, 1 + random_below(&random_state, sizeof data));
-        if (trace_leftover_open(bad_path, true, &leftover) == HAL_OK)
-            trace_leftover_close(&leftover);
+        if (trace_orphan_open(bad_path, true, &orphan) == HAL_OK)
+            trace_orphan_close(&orphan);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/file/leftover.c: sidecars by hand, of which one thing makes no sense. */
-#include "format/file/leftover.h"
+/* format/file/orphan.c: sidecars by hand, of which one thing makes no sense. */
+#include "format/file/orphan.h"
 
 #include "format/file/recover.h"
 #include "format/file/sidecar.h"
@@ -56,25 +56,25 @@ static void write_sidecar(void)
 
 TEST(what_makes_sense_is_opened)
 {
-    struct trace_leftover leftover;
+    struct trace_orphan orphan;
     uint8_t *records;
     prepare();
     write_sidecar();
-    assert_ok(trace_leftover_open(sidecar, true, &leftover));
-    assert_int_equal(leftover.ring_count, 1);
-    assert_int_equal(leftover.rings[0].thread, THREAD);
-    assert_int_equal(leftover.rings[0].position, 1000);
-    assert_int_equal(leftover.rings[0].bytes, 100);
-    assert_ok(trace_leftover_records(&leftover, &leftover.rings[0], &records));
+    assert_ok(trace_orphan_open(sidecar, true, &orphan));
+    assert_int_equal(orphan.ring_count, 1);
+    assert_int_equal(orphan.rings[0].thread, THREAD);
+    assert_int_equal(orphan.rings[0].position, 1000);
+    assert_int_equal(orphan.rings[0].bytes, 100);
+    assert_ok(trace_orphan_records(&orphan, &orphan.rings[0], &records));
     free(records);
-    trace_leftover_close(&leftover);
+    trace_orphan_close(&orphan);
 }
 
 static void assert_refused(enum hal_status status, const char *text)
 {
-    struct trace_leftover leftover;
+    struct trace_orphan orphan;
     write_sidecar();
-    assert_fails(trace_leftover_open(sidecar, true, &leftover), status, text);
+    assert_fails(trace_orphan_open(sidecar, true, &orphan), status, text);
     prepare();
 }
 
@@ -126,14 +126,14 @@ TEST(what_makes_no_sense_is_refused)
 /* A trace names what it likes: what is no file is not even opened. */
 TEST(what_is_no_file_is_not_opened)
 {
-    struct trace_leftover leftover;
+    struct trace_orphan orphan;
     struct inotify_event event;
     char fifo[PATH_MAX];
     test_folder_file(&folder, "fifo", fifo);
     assert_int_equal(mkfifo(fifo, 0600), 0);
     const int watch = inotify_init1(IN_NONBLOCK);
     assert_true(watch >= 0 && inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
-    assert_fails(trace_leftover_peek(fifo, &leftover), HAL_CORRUPT, "not a regular file");
+    assert_fails(trace_orphan_peek(fifo, &orphan), HAL_CORRUPT, "not a regular file");
     assert_true(read(watch, &event, sizeof event) < 0 && errno == EAGAIN);
     close(watch);
     assert_int_equal(unlink(fifo), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/file/sidecars.c: sidecars by hand. Of those whose trace is gone for certain none stays,
  * and none goes of which anything could be recovered. */
-#include "format/file/leftover.h"
+#include "format/file/orphan.h"
 #include "format/file/recover.h"
 #include "format/trace.h"
 #include "tests/support/folder.h"
