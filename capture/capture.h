@@ -11,7 +11,7 @@
 #include "hal/driver.h"
 
 /* Of a flight recorder (recorder.h). */
-struct capture_recorder {
+struct capture_flight_recorder {
     struct hal_profiling_options options;
     char *file, *window;
 };
@@ -27,7 +27,7 @@ struct capture {
     struct capture_mappings mappings;
     struct capture_outputs outputs;
     struct capture_stacks stacks;
-    struct capture_recorder recorder;
+    struct capture_flight_recorder flight_recorder;
     struct hal_driver_ops ops; /* capture_ops, or with what only some captures have */
     bool records_stacks;
     bool times_dispatches;

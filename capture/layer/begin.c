@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module's entry: begins a capture, flushes it, ends it. Everything that can be refused is
  * refused before anything is recorded. */
+#include "capture/layer/flight_recorder.h"
 #include "capture/layer/ops.h"
-#include "capture/layer/recorder.h"
 
 #include "capture/stream/threads.h"
 #include "hal/base/mem.h"
@@ -246,7 +246,7 @@ static void finish_parts(struct capture *capture)
     capture_outputs_finish(capture);
     capture_inflight_finish(&capture->inflight);
     capture_external_finish(&capture->external);
-    capture_recorder_finish(capture);
+    capture_flight_recorder_finish(capture);
     free(capture);
 }
 
@@ -378,7 +378,7 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
     HAL_TRY(create(core, device, next, options, copy_bytes, &capture));
     enum hal_status status = capture_stream_open(&capture->stream, &stream);
     if (status == HAL_OK)
-        status = capture_recorder_init(capture, options);
+        status = capture_flight_recorder_init(capture, options);
     if (status == HAL_OK)
         status = begin_file(capture, options, stream.start_ns);
     if (status == HAL_OK) {

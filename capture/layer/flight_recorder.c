@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints of a flight recorder. */
-#include "capture/layer/recorder.h"
+#include "capture/layer/flight_recorder.h"
 
 #include "hal/base/mem.h"
 
 #include <stdio.h>
 
-enum hal_status capture_recorder_init(struct capture *capture,
-                                      const struct hal_profiling_options *options)
+enum hal_status capture_flight_recorder_init(struct capture *capture,
+                                             const struct hal_profiling_options *options)
 {
     if (!options->last_ns)
         return HAL_OK;
-    struct capture_recorder *recorder = &capture->recorder;
+    struct capture_flight_recorder *recorder = &capture->flight_recorder;
     recorder->options = *options;
     recorder->file = hal_copy_string(options->file);
     recorder->window = hal_copy_string(options->window);
@@ -23,10 +23,10 @@ enum hal_status capture_recorder_init(struct capture *capture,
                : hal_fail(HAL_NO_MEMORY, "no memory for a capture");
 }
 
-void capture_recorder_finish(struct capture *capture)
+void capture_flight_recorder_finish(struct capture *capture)
 {
-    free(capture->recorder.file);
-    free(capture->recorder.window);
+    free(capture->flight_recorder.file);
+    free(capture->flight_recorder.window);
 }
 
 /* Beside the one that it will replace. */
@@ -34,10 +34,10 @@ static enum hal_status open_next(struct capture *capture, int64_t now_ns,
                                  struct trace_writer **out_writer)
 {
     char path[TRACE_PATH_BYTES];
-    const int length = snprintf(path, sizeof path, "%s.next", capture->recorder.file);
+    const int length = snprintf(path, sizeof path, "%s.next", capture->flight_recorder.file);
     if (length < 0 || (size_t)length >= sizeof path)
         return hal_fail(HAL_INVALID, "the file name of the capture is too long");
-    struct hal_profiling_options options = capture->recorder.options;
+    struct hal_profiling_options options = capture->flight_recorder.options;
     options.force = true;
     return capture_open_file(capture, path, &options, now_ns, true, out_writer);
 }
@@ -50,7 +50,7 @@ static enum hal_status begin_next(struct capture *capture, struct trace_writer *
     const struct capture_successor successor = {
         .writer = writer,
         .start_ns = now_ns,
-        .path = capture->recorder.file,
+        .path = capture->flight_recorder.file,
         .first_ticket = atomic_load(&stream->ticket) + 1,
     };
     HAL_TRY(capture_stream_succeed(stream, &successor));

@@ -6,15 +6,15 @@
  * both files get everything. At the next checkpoint the older one goes, the second takes its name,
  * and a new one begins. So the file that has the name holds at least one period, can be replayed
  * from its beginning, and is there, with the sidecar, when the process is killed. */
-#ifndef CAPTURE_RECORDER_H
-#define CAPTURE_RECORDER_H
+#ifndef CAPTURE_FLIGHT_RECORDER_H
+#define CAPTURE_FLIGHT_RECORDER_H
 
 #include "capture/capture.h"
 
 /* Keeps what later files need to know of this one. */
-enum hal_status capture_recorder_init(struct capture *capture,
-                                      const struct hal_profiling_options *options) HAL_CHECKED;
-void capture_recorder_finish(struct capture *capture);
+enum hal_status capture_flight_recorder_init(
+    struct capture *capture, const struct hal_profiling_options *options) HAL_CHECKED;
+void capture_flight_recorder_finish(struct capture *capture);
 
 /* struct hal_layer's. */
 enum hal_status capture_checkpoint(struct hal_layer *layer) HAL_CHECKED;

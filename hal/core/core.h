@@ -3,8 +3,8 @@
  *
  * Lock order: devices_lock (devices.c), then nothing; the pool's lock (pool.h), then promises_lock
  * (promise.h), then nothing;
- * a window's lock (window.c; outside the gate), then profiling_lock; profiling_lock, then nothing;
- * objects_lock, then nothing. None is held while a table entry is called. */
+ * a range's lock (capture_range.c; outside the gate), then profiling_lock; profiling_lock, then
+ * nothing; objects_lock, then nothing. None is held while a table entry is called. */
 #ifndef HAL_CORE_H
 #define HAL_CORE_H
 
@@ -75,8 +75,8 @@ struct hal_memory_account {
     _Atomic uint64_t current_bytes, peak_bytes, current_count, total_count;
 };
 
-/* Of a capture that keeps the last part of a run (recorder.c). */
-struct hal_recorder {
+/* Of a capture that keeps the last part of a run (flight_recorder.c). */
+struct hal_flight_recorder {
     struct hal_profiling_options options; /* `file` is `base` */
     char *base;                           /* of whose name the later files have numbers */
     bool goes_on;                         /* the next capture is a later file of this one */
@@ -84,9 +84,9 @@ struct hal_recorder {
     _Atomic int64_t due_ns; /* of the next checkpoint; INT64_MAX: there is no such capture */
 };
 
-#define HAL_RECORDER_BUSY (INT64_MAX - 1) /* a thread makes a checkpoint */
-#define HAL_LEAST_LAST_NS 10000000ll
-#define HAL_MOST_LAST_NS  86400000000000ll
+#define HAL_FLIGHT_RECORDER_BUSY (INT64_MAX - 1) /* a thread makes a checkpoint */
+#define HAL_LEAST_LAST_NS        10000000ll
+#define HAL_MOST_LAST_NS         86400000000000ll
 
 struct hal_device {
     struct hal_gate gate;
@@ -117,8 +117,8 @@ struct hal_device {
     _Atomic bool captured;   /* a layer is in the chain */
     struct hal_layer *layer; /* of the thread that made profiling_busy true */
     char *announced_file;    /* the log names it at its end; NULL: the program has named it */
-    struct hal_recorder recorder;
-    struct hal_window *window; /* NULL: there is none; as long as the handle */
+    struct hal_flight_recorder flight_recorder;
+    struct hal_capture_range *range; /* NULL: there is none; as long as the handle */
 
     struct hal_device *next_open; /* devices_lock */
     uint32_t pins;                /* devices_lock: at_exit uses the device */
@@ -234,17 +234,17 @@ enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit
 /* ---- Flags (flags.c) ----------------------------------------------------------------------- */
 
 /* The part of a run that is to be captured. */
-enum hal_window_kind {
-    HAL_WINDOW_NONE, /* all of it */
-    HAL_WINDOW_SUBMISSIONS,
-    HAL_WINDOW_SCOPE,
-    HAL_WINDOW_SIGNAL,
-    HAL_WINDOW_GROUP,
-    HAL_WINDOW_RECORDER, /* all of it, of which the last part is kept */
+enum hal_capture_range_kind {
+    HAL_RANGE_NONE, /* all of it */
+    HAL_RANGE_SUBMISSIONS,
+    HAL_RANGE_SCOPE,
+    HAL_RANGE_SIGNAL,
+    HAL_RANGE_GROUP,
+    HAL_RANGE_FLIGHT_RECORDER, /* all of it, of which the last part is kept */
 };
 
-struct hal_window_place {
-    enum hal_window_kind kind;
+struct hal_capture_range_spec {
+    enum hal_capture_range_kind kind;
     uint64_t first, last; /* submissions */
     const char *scope;    /* or debug group */
 };
@@ -255,7 +255,7 @@ struct hal_settings {
     uint64_t caching_bytes; /* what a URI that says nothing means; 0: off */
     bool profiling;         /* was asked for */
     struct hal_profiling_options options;
-    struct hal_window_place window;
+    struct hal_capture_range_spec range;
 };
 enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 
@@ -281,7 +281,7 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HA
 bool hal_duration_parse(const char *text, int64_t *out_ns);
 
 /* "#s3..#s5", "#s3", "#s3..", "signal". */
-bool hal_window_parse(const char *text, struct hal_window_place *out_place);
+bool hal_capture_range_parse(const char *text, struct hal_capture_range_spec *out_place);
 
 /* How long the end of a capture waits for the work in flight. */
 enum hal_status hal_profiling_limit(int64_t *out_limit_ns) HAL_CHECKED;
@@ -347,31 +347,31 @@ enum hal_status hal_profiling_checkpoint_now(struct hal_device *device,
 enum hal_status hal_profiling_write_out_now(struct hal_device *device,
                                             int64_t timeout_ns) HAL_CHECKED;
 
-/* ---- Flight recorder (recorder.c) ---------------------------------------------------------- */
+/* ---- Flight recorder (flight_recorder.c) ----------------------------------------------------- */
 
 /* With the turn taken: a capture with `last_ns` has begun, or one has ended. */
-enum hal_status hal_recorder_begun(struct hal_device *device,
-                                   const struct hal_profiling_options *options) HAL_CHECKED;
-void hal_recorder_ended(struct hal_device *device);
-void hal_recorder_finish(struct hal_device *device);
+enum hal_status hal_flight_recorder_begun(struct hal_device *device,
+                                          const struct hal_profiling_options *options) HAL_CHECKED;
+void hal_flight_recorder_ended(struct hal_device *device);
+void hal_flight_recorder_finish(struct hal_device *device);
 
 /* At a submission: makes a checkpoint when it is due. Outside the gate. */
-void hal_recorder_before(struct hal_device *device);
+void hal_flight_recorder_before(struct hal_device *device);
 
-/* ---- Windows (window.c) ------------------------------------------------------------------- */
+/* ---- Capture ranges (capture_range.c) -------------------------------------------------------- */
 
-/* Gives the device the window of the settings. HAL_EXISTS: its signal is the program's own. */
-enum hal_status hal_window_create(struct hal_device *device,
-                                  const struct hal_settings *settings) HAL_CHECKED;
-void hal_window_destroy(struct hal_device *device); /* accepts a device without */
+/* Sets the device's capture range. HAL_EXISTS: the program handles the range's signal itself. */
+enum hal_status hal_capture_range_create(struct hal_device *device,
+                                         const struct hal_settings *settings) HAL_CHECKED;
+void hal_capture_range_destroy(struct hal_device *device); /* accepts a device without */
 
-/* Around what may open or close the window of a device that has one. Outside the gate: they may
+/* Around what may open or close the range of a device that has one. Outside the gate: they may
  * wait until nobody is inside, for a limited time. */
-void hal_window_before(struct hal_device *device, uint64_t submission,
-                       const struct hal_submit_desc *desc);
-void hal_window_after(struct hal_device *device, uint64_t submission);
-void hal_window_scope_begin(struct hal_device *device, const char *name);
-void hal_window_scope_end(struct hal_device *device);
+void hal_capture_range_before(struct hal_device *device, uint64_t submission,
+                              const struct hal_submit_desc *desc);
+void hal_capture_range_after(struct hal_device *device, uint64_t submission);
+void hal_capture_range_scope_begin(struct hal_device *device, const char *name);
+void hal_capture_range_scope_end(struct hal_device *device);
 
 /* ---- Rules (check*.c) --------------------------------------------------------------------- */
 

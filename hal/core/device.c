@@ -13,8 +13,8 @@
 static void destroy_device(struct hal_device *device)
 {
     hal_profiling_finish(device);
-    hal_window_destroy(device);
-    hal_recorder_finish(device);
+    hal_capture_range_destroy(device);
+    hal_flight_recorder_finish(device);
     hal_devices_remove(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
@@ -69,7 +69,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     device->end = end_device;
     atomic_init(&device->handles, 1);
     atomic_init(&device->references, 1);
-    atomic_init(&device->recorder.due_ns, INT64_MAX);
+    atomic_init(&device->flight_recorder.due_ns, INT64_MAX);
     hal_pool_init(&device->pool);
     pthread_mutex_init(&device->objects_lock, NULL);
     pthread_mutex_init(&device->profiling_lock, NULL);
@@ -190,14 +190,14 @@ static void scope(struct hal_device *device, const char *name)
 
 void hal_scope_begin(struct hal_device *device, const char *name)
 {
-    if (device && device->window)
-        hal_window_scope_begin(device, name ? name : "");
+    if (device && device->range)
+        hal_capture_range_scope_begin(device, name ? name : "");
     scope(device, name ? name : "");
 }
 
 void hal_scope_end(struct hal_device *device)
 {
     scope(device, NULL);
-    if (device && device->window)
-        hal_window_scope_end(device);
+    if (device && device->range)
+        hal_capture_range_scope_end(device);
 }

@@ -138,7 +138,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     bool on;
     uint64_t bytes;
     int64_t last_ns;
-    struct hal_window_place window;
+    struct hal_capture_range_spec range;
     const char *known = NULL;
     switch (setting) {
     case DEVICE:
@@ -180,7 +180,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "must be off or a number of bytes, as in 64M";
         break;
     case WINDOW:
-        if (!hal_window_parse(value, &window))
+        if (!hal_capture_range_parse(value, &range))
             known = "must be a range of submissions as #s3..#s7, #s3, #s3.. or ..#s7, or signal";
         break;
     case SETTING_COUNT: break;
@@ -347,17 +347,17 @@ static enum hal_status choose_window(const char *const values[SETTING_COUNT],
         }
         chosen = windows[i];
     }
-    struct hal_window_place *place = &settings->window;
+    struct hal_capture_range_spec *spec = &settings->range;
     settings->options.window = chosen == SETTING_COUNT || chosen == LAST ? NULL : values[chosen];
     if (chosen == WINDOW)
-        hal_window_parse(values[WINDOW], place);
+        hal_capture_range_parse(values[WINDOW], spec);
     else if (chosen == LAST)
         hal_duration_parse(values[LAST], &settings->options.last_ns);
     if (chosen == LAST)
-        place->kind = HAL_WINDOW_RECORDER;
+        spec->kind = HAL_RANGE_FLIGHT_RECORDER;
     else if (chosen == SCOPE || chosen == GROUP)
-        *place = (struct hal_window_place){
-            .kind = chosen == SCOPE ? HAL_WINDOW_SCOPE : HAL_WINDOW_GROUP, .scope = values[chosen]};
+        *spec = (struct hal_capture_range_spec){
+            .kind = chosen == SCOPE ? HAL_RANGE_SCOPE : HAL_RANGE_GROUP, .scope = values[chosen]};
     return HAL_OK;
 }
 

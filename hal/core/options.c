@@ -142,15 +142,15 @@ bool hal_duration_parse(const char *text, int64_t *out_ns)
     return false;
 }
 
-bool hal_window_parse(const char *text, struct hal_window_place *out_place)
+bool hal_capture_range_parse(const char *text, struct hal_capture_range_spec *out_spec)
 {
     struct hal_locator_range range;
-    *out_place = (struct hal_window_place){.kind = HAL_WINDOW_SIGNAL};
+    *out_spec = (struct hal_capture_range_spec){.kind = HAL_RANGE_SIGNAL};
     if (strcmp(text, "signal") == 0)
         return true;
     if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
         return false;
-    out_place->kind = HAL_WINDOW_SUBMISSIONS;
-    hal_locator_submissions(&range, &out_place->first, &out_place->last);
+    out_spec->kind = HAL_RANGE_SUBMISSIONS;
+    hal_locator_submissions(&range, &out_spec->first, &out_spec->last);
     return true;
 }

@@ -93,18 +93,19 @@ enum hal_status hal_queue_submit_work(struct hal_device *device, const struct ha
     HAL_TRY(hal_check_use(device, desc, what));
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
     const uint64_t id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
-    if (device->window)
-        hal_window_before(device, id, desc);
-    if (__builtin_expect(
-            atomic_load_explicit(&device->recorder.due_ns, memory_order_relaxed) != INT64_MAX, 0))
-        hal_recorder_before(device);
+    if (device->range)
+        hal_capture_range_before(device, id, desc);
+    if (__builtin_expect(atomic_load_explicit(&device->flight_recorder.due_ns,
+                                              memory_order_relaxed) != INT64_MAX,
+                         0))
+        hal_flight_recorder_before(device);
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
         status = submit_entered(device, desc, what, completion, id);
         hal_gate_leave(&device->gate);
     }
-    if (device->window)
-        hal_window_after(device, id);
+    if (device->range)
+        hal_capture_range_after(device, id);
     if (status != HAL_OK)
         take_back(desc->commands, desc->command_count);
     return status;

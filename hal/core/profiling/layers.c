@@ -150,7 +150,7 @@ static struct hal_layer *take_layer_out(struct hal_device *device)
     struct hal_layer *layer = device->layer;
     device->layer = NULL;
     device->top = device->driver;
-    hal_recorder_ended(device);
+    hal_flight_recorder_ended(device);
     atomic_store(&device->captured, false);
     return layer;
 }
@@ -285,7 +285,7 @@ static enum hal_status begin_capture(struct hal_device *device,
     const enum hal_status status = put_layer_in(device, begin, options);
     hal_objects_reopen(device);
     if (status == HAL_OK && device->layer->checkpoint)
-        HAL_TRY(hal_recorder_begun(device, options));
+        HAL_TRY(hal_flight_recorder_begun(device, options));
     /* Handlers run in reverse order: ours must come before those that the module brought. */
     if (status == HAL_OK)
         pthread_once(&exit_watched, watch_exit);
@@ -327,10 +327,10 @@ static enum hal_status begin_numbered(struct hal_device *device,
 
 static enum hal_status begin_from(struct hal_device *device, const struct hal_settings *settings)
 {
-    const enum hal_window_kind window = settings->window.kind;
-    if (window != HAL_WINDOW_NONE)
-        HAL_TRY(hal_window_create(device, settings));
-    if (window != HAL_WINDOW_NONE && window != HAL_WINDOW_RECORDER)
+    const enum hal_capture_range_kind range = settings->range.kind;
+    if (range != HAL_RANGE_NONE)
+        HAL_TRY(hal_capture_range_create(device, settings));
+    if (range != HAL_RANGE_NONE && range != HAL_RANGE_FLIGHT_RECORDER)
         return HAL_OK;
     take_turn(device);
     const enum hal_status status = begin_numbered(device, &settings->options, HAL_FOREVER);
@@ -420,9 +420,9 @@ static enum hal_status continue_in(struct hal_device *device, hal_layer_begin *b
     hal_objects_reopen(device);
     announce_next(device, begun == HAL_OK ? options->file : NULL);
     if (begun == HAL_OK) {
-        device->recorder.goes_on = true;
-        begun = hal_recorder_begun(device, options);
-        device->recorder.goes_on = false;
+        device->flight_recorder.goes_on = true;
+        begun = hal_flight_recorder_begun(device, options);
+        device->flight_recorder.goes_on = false;
     } else {
         const struct hal_kept_message failure = hal_keep_message();
         hal_name_unused(options->file);
@@ -436,7 +436,7 @@ static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
 {
     char file[PATH_MAX];
     hal_layer_begin *begin;
-    struct hal_profiling_options options = device->recorder.options;
+    struct hal_profiling_options options = device->flight_recorder.options;
     HAL_TRY(hal_capture_find(device, options.file, &begin));
     HAL_TRY(hal_name_next(options.file, file, sizeof file));
     const enum hal_status status = close_chain(device, timeout_ns);

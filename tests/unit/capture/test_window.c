@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/core/profiling/window.c: captures of a part of a run hold that part, whoever submits, and
- * never hold up a program for good. */
+/* hal/core/profiling/capture_range.c: captures of a part of a run hold that part, whoever submits,
+ * and never hold up a program for good. */
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/own_folder.h"
