@@ -6,7 +6,7 @@
  *   kernel.c     executables, through hal/compiler/msl
  *   spirv.c      those in SPIR-V, through hal/compiler/spirv
  *   op.c         what an operation of a program does, and takes
- *   program.c    a sealed command buffer as lanes of phases of tiles
+ *   program.c    a sealed command buffer as stage lists of phases of tiles
  *   fault.c      kernels that fault
  *   phase.c      a run of programs: which phases are ready
  *   run.c        the workers: which tile runs where
@@ -126,9 +126,9 @@ enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
 
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 
-/* Commands of one stage are a lane. A barrier only adds to what later commands of a stage wait for,
- * so that a lane's commands become ready in the order of recording. */
-enum cpu_lane { CPU_TRANSFERS, CPU_DISPATCHES, CPU_LANES };
+/* The commands of one stage form a stage list. A barrier only adds to what later commands of a
+ * stage wait for, so that a list's commands become ready in the order of recording. */
+enum cpu_stage_list { CPU_TRANSFERS, CPU_DISPATCHES, CPU_STAGE_LISTS };
 
 /* One command, cut into tiles that may run at the same time and in any order. */
 enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_DISPATCH_INDIRECT, CPU_OP_COPY, CPU_OP_FILL };
@@ -157,17 +157,17 @@ struct cpu_op {
     };
 };
 
-/* Commands of a lane that nothing orders; at least one tile. They may begin when the first
- * needs[i] phases of each lane i have ended. */
+/* Commands of a list that nothing orders; at least one tile. They may begin when the first
+ * needs[i] phases of each list i have ended. */
 struct cpu_phase {
     const struct cpu_op *ops;
     size_t op_count;
     uint64_t tile_count;
-    size_t needs[CPU_LANES];
+    size_t needs[CPU_STAGE_LISTS];
     size_t first_indirect, indirect_count;
 };
 
-struct cpu_lane_program {
+struct cpu_program_list {
     struct cpu_op *ops;
     size_t op_count, op_capacity;
     struct cpu_phase *phases;
@@ -187,7 +187,7 @@ struct cpu_indirect {
 
 struct cpu_program {
     const struct hal_command_buffer *commands;
-    struct cpu_lane_program lanes[CPU_LANES];
+    struct cpu_program_list lists[CPU_STAGE_LISTS];
     struct cpu_indirect *indirects;
     size_t indirect_count, indirect_capacity;
     struct cpu_block *blocks; /* buffer tables and constants */
@@ -247,16 +247,16 @@ struct cpu_step {
     _Atomic uint64_t unclaimed, unfinished;
 };
 
-/* The phases of a lane, of all programs one after the other. Who advances the run, one thread at a
+/* The phases of a list, of all programs one after the other. Who advances the run, one thread at a
  * time, writes what is not atomic. */
-struct cpu_run_lane {
+struct cpu_run_list {
     struct cpu_step *steps;
-    _Atomic size_t ready;      /* steps that may run; those behind it are not filled in yet */
-    _Atomic size_t cursor;     /* steps before it have no tile left to claim */
-    size_t finished;           /* so many have ended */
-    size_t program, phase;     /* the next one to become ready */
-    size_t bases[CPU_LANES];   /* steps of the programs before, by lane */
-    struct cpu_counts *counts; /* of the program, as are the times */
+    _Atomic size_t ready;          /* steps that may run; those behind it are not filled in yet */
+    _Atomic size_t cursor;         /* steps before it have no tile left to claim */
+    size_t finished;               /* so many have ended */
+    size_t program, phase;         /* the next one to become ready */
+    size_t bases[CPU_STAGE_LISTS]; /* steps of the programs before, by list */
+    struct cpu_counts *counts;     /* of the program, as are the times */
     struct cpu_time *times;
 };
 
@@ -274,8 +274,8 @@ struct cpu_run {
     char *message;
     _Atomic bool failed; /* tiles do nothing any more */
 
-    struct cpu_run_lane lanes[CPU_LANES];
-    void *memory;              /* of the lanes' steps, counts and times */
+    struct cpu_run_list lists[CPU_STAGE_LISTS];
+    void *memory;              /* of the lists' steps, counts and times */
     struct cpu_time *times;    /* of all dispatches; NULL: nobody asked */
     _Atomic uint32_t advances; /* asked for and not done yet: the first to ask does them all */
     bool over;                 /* who advances: everything has ended */

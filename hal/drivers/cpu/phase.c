@@ -7,10 +7,10 @@
 
 enum hal_status cpu_run_prepare(struct cpu_run *run)
 {
-    size_t steps[CPU_LANES] = {0}, counts = 0, times = 0;
+    size_t steps[CPU_STAGE_LISTS] = {0}, counts = 0, times = 0;
     for (size_t i = 0; i < run->program_count; i++) {
-        for (size_t lane = 0; lane < CPU_LANES; lane++)
-            steps[lane] += run->programs[i]->lanes[lane].phase_count;
+        for (size_t list = 0; list < CPU_STAGE_LISTS; list++)
+            steps[list] += run->programs[i]->lists[list].phase_count;
         counts += run->programs[i]->indirect_count;
         times += run->is_timed ? run->programs[i]->dispatch_count : 0;
     }
@@ -27,11 +27,11 @@ enum hal_status cpu_run_prepare(struct cpu_run *run)
     run->times = times ? first_time : NULL;
     if (times)
         memset(first_time, 0, times * sizeof *first_time);
-    for (size_t lane = 0; lane < CPU_LANES; lane++) {
-        run->lanes[lane].steps = step;
-        run->lanes[lane].times = run->times;
-        run->lanes[lane].counts = (struct cpu_counts *)(first_time + times);
-        step += steps[lane];
+    for (size_t list = 0; list < CPU_STAGE_LISTS; list++) {
+        run->lists[list].steps = step;
+        run->lists[list].times = run->times;
+        run->lists[list].counts = (struct cpu_counts *)(first_time + times);
+        step += steps[list];
     }
     return HAL_OK;
 }
@@ -98,83 +98,83 @@ void cpu_run_cancel(struct cpu_run *run)
 
 /* ---- Advancing ---------------------------------------------------------------------------- */
 
-/* The next phase of the lane to become ready, in this program or a later one; NULL: none. */
-static const struct cpu_phase *next_phase(struct cpu_run *run, enum cpu_lane which)
+/* The next phase of the list to become ready, in this program or a later one; NULL: none. */
+static const struct cpu_phase *next_phase(struct cpu_run *run, enum cpu_stage_list which)
 {
-    struct cpu_run_lane *lane = &run->lanes[which];
-    for (; lane->program < run->program_count; lane->program++, lane->phase = 0) {
-        const struct cpu_program *program = run->programs[lane->program];
-        if (lane->phase < program->lanes[which].phase_count)
-            return &program->lanes[which].phases[lane->phase];
-        for (size_t i = 0; i < CPU_LANES; i++)
-            lane->bases[i] += program->lanes[i].phase_count;
-        lane->counts += program->indirect_count;
-        if (lane->times)
-            lane->times += program->dispatch_count;
+    struct cpu_run_list *list = &run->lists[which];
+    for (; list->program < run->program_count; list->program++, list->phase = 0) {
+        const struct cpu_program *program = run->programs[list->program];
+        if (list->phase < program->lists[which].phase_count)
+            return &program->lists[which].phases[list->phase];
+        for (size_t i = 0; i < CPU_STAGE_LISTS; i++)
+            list->bases[i] += program->lists[i].phase_count;
+        list->counts += program->indirect_count;
+        if (list->times)
+            list->times += program->dispatch_count;
     }
     return NULL;
 }
 
-static void read_counts(struct cpu_run *run, const struct cpu_run_lane *lane,
+static void read_counts(struct cpu_run *run, const struct cpu_run_list *list,
                         const struct cpu_phase *phase)
 {
-    const struct cpu_program *program = run->programs[lane->program];
+    const struct cpu_program *program = run->programs[list->program];
     for (size_t i = 0; i < phase->indirect_count; i++) {
         const size_t number = phase->first_indirect + i;
-        lane->counts[number] = (struct cpu_counts){{0}};
+        list->counts[number] = (struct cpu_counts){{0}};
         if (atomic_load_explicit(&run->failed, memory_order_relaxed))
             continue;
-        const enum hal_status status = cpu_indirect_read(program, number, &lane->counts[number]);
+        const enum hal_status status = cpu_indirect_read(program, number, &list->counts[number]);
         if (status != HAL_OK)
             cpu_run_fail(run, status);
     }
 }
 
-static bool is_ready(const struct cpu_run *run, const struct cpu_run_lane *lane,
+static bool is_ready(const struct cpu_run *run, const struct cpu_run_list *list,
                      const struct cpu_phase *phase)
 {
-    for (size_t i = 0; i < CPU_LANES; i++) {
-        if (run->lanes[i].finished < lane->bases[i] + phase->needs[i])
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++) {
+        if (run->lists[i].finished < list->bases[i] + phase->needs[i])
             return false;
     }
     return true;
 }
 
-static void make_ready(struct cpu_run *run, struct cpu_run_lane *lane,
+static void make_ready(struct cpu_run *run, struct cpu_run_list *list,
                        const struct cpu_phase *phase)
 {
-    const size_t index = atomic_load_explicit(&lane->ready, memory_order_relaxed);
-    struct cpu_step *step = &lane->steps[index];
-    read_counts(run, lane, phase);
+    const size_t index = atomic_load_explicit(&list->ready, memory_order_relaxed);
+    struct cpu_step *step = &list->steps[index];
+    read_counts(run, list, phase);
     step->phase = phase;
-    step->counts = lane->counts;
-    step->times = lane->times;
+    step->counts = list->counts;
+    step->times = list->times;
     atomic_init(&step->unfinished, phase->tile_count);
     atomic_init(&step->unclaimed, phase->tile_count);
-    lane->phase++;
-    atomic_store_explicit(&lane->ready, index + 1, memory_order_release);
+    list->phase++;
+    atomic_store_explicit(&list->ready, index + 1, memory_order_release);
 }
 
-static void count_finished(struct cpu_run_lane *lane)
+static void count_finished(struct cpu_run_list *list)
 {
-    const size_t ready = atomic_load_explicit(&lane->ready, memory_order_relaxed);
-    while (lane->finished < ready &&
-           atomic_load_explicit(&lane->steps[lane->finished].unfinished, memory_order_acquire) == 0)
-        lane->finished++;
+    const size_t ready = atomic_load_explicit(&list->ready, memory_order_relaxed);
+    while (list->finished < ready &&
+           atomic_load_explicit(&list->steps[list->finished].unfinished, memory_order_acquire) == 0)
+        list->finished++;
 }
 
 /* True when everything has ended. */
 static bool advance_once(struct cpu_run *run)
 {
     bool all = true;
-    for (size_t i = 0; i < CPU_LANES; i++)
-        count_finished(&run->lanes[i]);
-    for (enum cpu_lane i = 0; i < CPU_LANES; i++) {
-        struct cpu_run_lane *lane = &run->lanes[i];
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++)
+        count_finished(&run->lists[i]);
+    for (enum cpu_stage_list i = 0; i < CPU_STAGE_LISTS; i++) {
+        struct cpu_run_list *list = &run->lists[i];
         const struct cpu_phase *phase;
-        while ((phase = next_phase(run, i)) != NULL && is_ready(run, lane, phase))
-            make_ready(run, lane, phase);
-        all &= !phase && lane->finished == atomic_load_explicit(&lane->ready, memory_order_relaxed);
+        while ((phase = next_phase(run, i)) != NULL && is_ready(run, list, phase))
+            make_ready(run, list, phase);
+        all &= !phase && list->finished == atomic_load_explicit(&list->ready, memory_order_relaxed);
     }
     return all;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sealed command buffer as the workers run it: commands with everything resolved (addresses,
- * constants, launch sizes, tiles), in a lane per stage; barriers divide a lane into phases and say
+ * constants, launch sizes, tiles), in a list per stage; barriers divide a list into phases and say
  * what each of them waits for. */
 #include "hal/base/idmap.h"
 #include "hal/base/mem.h"
@@ -34,19 +34,19 @@ _Static_assert(1 << STAGE_TRANSFER == HAL_STAGE_TRANSFER &&
                    1 << STAGE_DISPATCH == HAL_STAGE_DISPATCH && 1 << STAGE_HOST == HAL_STAGE_HOST &&
                    (int)STAGE_TRANSFER == (int)CPU_TRANSFERS &&
                    (int)STAGE_DISPATCH == (int)CPU_DISPATCHES,
-               "lanes are stages");
+               "stage lists are stages");
 
-/* So many phases of each lane, from the first. */
+/* So many phases of each list, from the first. */
 struct past {
-    size_t phases[CPU_LANES];
+    size_t phases[CPU_STAGE_LISTS];
 };
 
 struct builder {
     const struct hal_command_buffer *commands;
     struct cpu_program *program;
     uint32_t workers;
-    struct past needs[STAGES]; /* what commands of the stage wait for from now on */
-    bool is_open[CPU_LANES];   /* the lane's last phase takes more commands */
+    struct past needs[STAGES];     /* what commands of the stage wait for from now on */
+    bool is_open[CPU_STAGE_LISTS]; /* the list's last phase takes more commands */
 
     struct hal_idmap events;
     struct past *signals; /* what an event stands for, by the map's index */
@@ -101,37 +101,37 @@ static uint8_t *view(const struct hal_buffer *buffer, uint64_t offset)
     return ((const struct cpu_buffer *)buffer)->device_view + offset;
 }
 
-static enum hal_status begin_phase(struct builder *builder, enum cpu_lane which)
+static enum hal_status begin_phase(struct builder *builder, enum cpu_stage_list which)
 {
-    struct cpu_lane_program *lane = &builder->program->lanes[which];
-    if (!hal_grow((void **)&lane->phases, &lane->phase_capacity, lane->phase_count + 1,
-                  sizeof *lane->phases))
+    struct cpu_program_list *list = &builder->program->lists[which];
+    if (!hal_grow((void **)&list->phases, &list->phase_capacity, list->phase_count + 1,
+                  sizeof *list->phases))
         return no_memory(builder);
-    struct cpu_phase *phase = &lane->phases[lane->phase_count++];
+    struct cpu_phase *phase = &list->phases[list->phase_count++];
     *phase = (struct cpu_phase){.first_indirect = builder->program->indirect_count};
     memcpy(phase->needs, builder->needs[which].phases, sizeof phase->needs);
     builder->is_open[which] = true;
     return HAL_OK;
 }
 
-/* Adds an operation of `units` to the lane's present phase; `op` has its own fields. */
-static enum hal_status add_op(struct builder *builder, enum cpu_lane which, struct cpu_op op,
+/* Adds an operation of `units` to the list's present phase; `op` has its own fields. */
+static enum hal_status add_op(struct builder *builder, enum cpu_stage_list which, struct cpu_op op,
                               uint64_t units, uint64_t units_per_tile)
 {
-    struct cpu_lane_program *lane = &builder->program->lanes[which];
+    struct cpu_program_list *list = &builder->program->lists[which];
     if (units == 0)
         return HAL_OK;
     if (!builder->is_open[which])
         HAL_TRY(begin_phase(builder, which));
-    if (!hal_grow((void **)&lane->ops, &lane->op_capacity, lane->op_count + 1, sizeof *lane->ops))
+    if (!hal_grow((void **)&list->ops, &list->op_capacity, list->op_count + 1, sizeof *list->ops))
         return no_memory(builder);
-    struct cpu_phase *phase = &lane->phases[lane->phase_count - 1];
+    struct cpu_phase *phase = &list->phases[list->phase_count - 1];
     op.units = units;
     op.units_per_tile = units_per_tile;
     op.first_tile = phase->tile_count;
     phase->tile_count += (units - 1) / units_per_tile + 1;
     phase->op_count++;
-    lane->ops[lane->op_count++] = op;
+    list->ops[list->op_count++] = op;
     return HAL_OK;
 }
 
@@ -139,7 +139,7 @@ static enum hal_status add_op(struct builder *builder, enum cpu_lane which, stru
 
 static void include(struct past *past, const struct past *other)
 {
-    for (size_t i = 0; i < CPU_LANES; i++) {
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++) {
         if (other->phases[i] > past->phases[i])
             past->phases[i] = other->phases[i];
     }
@@ -154,8 +154,8 @@ static struct past past_of(struct builder *builder, uint32_t stages)
         if (!(stages >> i & 1))
             continue;
         include(&past, &builder->needs[i]);
-        if (i < CPU_LANES) {
-            past.phases[i] = builder->program->lanes[i].phase_count;
+        if (i < CPU_STAGE_LISTS) {
+            past.phases[i] = builder->program->lists[i].phase_count;
             builder->is_open[i] = false;
         }
     }
@@ -170,7 +170,7 @@ static void wait_for(struct builder *builder, uint32_t stages, const struct past
         if (!(stages >> i & 1))
             continue;
         include(&needs, past);
-        if (i < CPU_LANES && memcmp(&needs, &builder->needs[i], sizeof needs) != 0)
+        if (i < CPU_STAGE_LISTS && memcmp(&needs, &builder->needs[i], sizeof needs) != 0)
             builder->is_open[i] = false;
         builder->needs[i] = needs;
     }
@@ -437,10 +437,10 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
     };
     HAL_TRY(make_launch(builder, dispatch->executable, dispatch->entry, dispatch->state, &op));
     HAL_TRY(add_op(builder, CPU_DISPATCHES, op, tiles_of_a_dispatch(builder), 1));
-    struct cpu_lane_program *lane = &program->lanes[CPU_DISPATCHES];
+    struct cpu_program_list *list = &program->lists[CPU_DISPATCHES];
     program->indirects[program->indirect_count++] = indirect;
-    assert(lane->phases);
-    lane->phases[lane->phase_count - 1].indirect_count++;
+    assert(list->phases);
+    list->phases[list->phase_count - 1].indirect_count++;
     return HAL_OK;
 }
 
@@ -473,12 +473,12 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
 }
 
 /* Operations move while they are collected, so that phases get their pointers at the end. */
-static void find_ops(struct cpu_lane_program *lane)
+static void find_ops(struct cpu_program_list *list)
 {
-    const struct cpu_op *next = lane->ops;
-    for (size_t i = 0; i < lane->phase_count; i++) {
-        lane->phases[i].ops = next;
-        next += lane->phases[i].op_count;
+    const struct cpu_op *next = list->ops;
+    for (size_t i = 0; i < list->phase_count; i++) {
+        list->phases[i].ops = next;
+        next += list->phases[i].op_count;
     }
 }
 
@@ -503,8 +503,8 @@ enum hal_status cpu_program_create(const struct hal_command_buffer *commands, ui
         cpu_program_destroy(program);
         return status;
     }
-    for (size_t i = 0; i < CPU_LANES; i++)
-        find_ops(&program->lanes[i]);
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++)
+        find_ops(&program->lists[i]);
     *out_program = program;
     return HAL_OK;
 }
@@ -518,9 +518,9 @@ void cpu_program_destroy(struct cpu_program *program)
         free(program->blocks);
         program->blocks = next;
     }
-    for (size_t i = 0; i < CPU_LANES; i++) {
-        free(program->lanes[i].phases);
-        free(program->lanes[i].ops);
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++) {
+        free(program->lists[i].phases);
+        free(program->lists[i].ops);
     }
     free(program->indirects);
     free(program);

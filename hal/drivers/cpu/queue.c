@@ -73,7 +73,7 @@ static void collective_done(struct cpu_collective *collective, enum hal_status s
 
 static bool has_commands(const struct cpu_program *program)
 {
-    return program->lanes[CPU_TRANSFERS].op_count || program->lanes[CPU_DISPATCHES].op_count;
+    return program->lists[CPU_TRANSFERS].op_count || program->lists[CPU_DISPATCHES].op_count;
 }
 
 /* What its programs ask for: workers, the thread that finds them ready, or nothing. */
@@ -84,7 +84,7 @@ static enum cpu_effort measure(const struct cpu_run *run)
     for (size_t i = 0; i < run->program_count; i++) {
         const struct cpu_program *program = run->programs[i];
         bytes += program->transfer_bytes;
-        if (program->lanes[CPU_DISPATCHES].op_count || bytes > TINY_TRANSFER_BYTES)
+        if (program->lists[CPU_DISPATCHES].op_count || bytes > TINY_TRANSFER_BYTES)
             return CPU_BY_WORKERS;
         if (has_commands(program))
             effort = CPU_AT_ONCE;

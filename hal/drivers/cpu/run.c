@@ -87,9 +87,9 @@ void cpu_run_here(struct cpu_run *run)
     atomic_init(&run->references, 1);
     run->begin_ns = hal_clock_ns();
     for (size_t i = 0; i < run->program_count; i++) {
-        const struct cpu_lane_program *lane = &run->programs[i]->lanes[CPU_TRANSFERS];
-        for (size_t k = 0; k < lane->op_count; k++) {
-            const struct cpu_op *op = &lane->ops[k];
+        const struct cpu_program_list *list = &run->programs[i]->lists[CPU_TRANSFERS];
+        for (size_t k = 0; k < list->op_count; k++) {
+            const struct cpu_op *op = &list->ops[k];
             (void)!cpu_op_run(op, NULL, NULL, 0, (op->units - 1) / op->units_per_tile + 1);
         }
     }
@@ -106,16 +106,16 @@ void cpu_run_release(struct cpu_run *run)
 
 /* ---- Tiles -------------------------------------------------------------------------------- */
 
-/* A ready step with tiles that nobody has claimed; NULL: the lane has none. */
-static struct cpu_step *open_step(struct cpu_run_lane *lane)
+/* A ready step with tiles that nobody has claimed; NULL: the list has none. */
+static struct cpu_step *open_step(struct cpu_run_list *list)
 {
-    const size_t ready = atomic_load_explicit(&lane->ready, memory_order_acquire);
-    size_t at = atomic_load_explicit(&lane->cursor, memory_order_relaxed);
+    const size_t ready = atomic_load_explicit(&list->ready, memory_order_acquire);
+    size_t at = atomic_load_explicit(&list->cursor, memory_order_relaxed);
     while (at < ready) {
-        struct cpu_step *step = &lane->steps[at];
+        struct cpu_step *step = &list->steps[at];
         if (atomic_load_explicit(&step->unclaimed, memory_order_relaxed) > 0)
             return step;
-        if (atomic_compare_exchange_strong_explicit(&lane->cursor, &at, at + 1,
+        if (atomic_compare_exchange_strong_explicit(&list->cursor, &at, at + 1,
                                                     memory_order_relaxed, memory_order_relaxed))
             at++;
     }
@@ -124,8 +124,8 @@ static struct cpu_step *open_step(struct cpu_run_lane *lane)
 
 static struct cpu_step *find_step(struct cpu_run *run)
 {
-    for (size_t i = 0; i < CPU_LANES; i++) {
-        struct cpu_step *step = open_step(&run->lanes[i]);
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++) {
+        struct cpu_step *step = open_step(&run->lists[i]);
         if (step)
             return step;
     }
@@ -181,9 +181,9 @@ static enum hal_status blame(const struct cpu_run *run, const struct cpu_step *s
         return status;
     for (size_t i = 0; i < run->program_count; i++) {
         const struct cpu_program *program = run->programs[i];
-        for (int k = 0; k < CPU_LANES; k++) {
-            const struct cpu_lane_program *lane = &program->lanes[k];
-            if (step->phase >= lane->phases && step->phase < lane->phases + lane->phase_count)
+        for (int k = 0; k < CPU_STAGE_LISTS; k++) {
+            const struct cpu_program_list *list = &program->lists[k];
+            if (step->phase >= list->phases && step->phase < list->phases + list->phase_count)
                 return hal_add_context(status, "%s, dispatch %u",
                                        hal_object_name(&program->commands->object, name),
                                        op->dispatch.number);
@@ -260,8 +260,8 @@ static uint64_t left_for_others(struct cpu_run *run, const struct cpu_step *own,
     uint64_t tiles = 0;
     *out_work_ns = 0;
     *out_known = true;
-    for (size_t i = 0; i < CPU_LANES; i++) {
-        const struct cpu_step *step = open_step(&run->lanes[i]);
+    for (size_t i = 0; i < CPU_STAGE_LISTS; i++) {
+        const struct cpu_step *step = open_step(&run->lists[i]);
         if (!step)
             continue;
         const uint64_t work_ns = estimate_ns(step, step == own ? own_op : step->phase->ops);
@@ -345,12 +345,12 @@ static void take_part(struct worker *worker, struct cpu_run *run)
 
 /* The first of the program's dispatches that a worker is at. */
 static const struct cpu_op *find_running(const struct cpu_pool *pool,
-                                         const struct cpu_lane_program *lane)
+                                         const struct cpu_program_list *list)
 {
     const struct cpu_op *first = NULL;
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         const struct cpu_op *op = atomic_load_explicit(&pool->workers[i].op, memory_order_relaxed);
-        if (op >= lane->ops && op < lane->ops + lane->op_count && (!first || op < first))
+        if (op >= list->ops && op < list->ops + list->op_count && (!first || op < first))
             first = op;
     }
     return first;
@@ -363,7 +363,7 @@ enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out)
     pthread_mutex_lock(&pool->lock);
     for (const struct cpu_run *run = pool->first; run && !op; run = run->next) {
         for (uint32_t i = 0; i < run->program_count && !op; i++) {
-            op = find_running(pool, &run->programs[i]->lanes[CPU_DISPATCHES]);
+            op = find_running(pool, &run->programs[i]->lists[CPU_DISPATCHES]);
             if (op)
                 *out = (struct hal_running){
                     .signal = run->signal, .command_buffer = i, .dispatch = op->dispatch.number};

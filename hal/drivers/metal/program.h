@@ -36,8 +36,8 @@ enum hal_status metal_sets_add(struct metal_sets *sets, uint32_t set,
                                const struct hal_set_layout *layout,
                                const struct hal_binding *bindings, uint32_t *out_table) HAL_CHECKED;
 /* Nothing is added any more. */
-enum hal_status metal_sets_seal(struct metal_sets *sets, struct metal_device *device,
-                                const char *label) HAL_CHECKED;
+enum hal_status metal_sets_finish(struct metal_sets *sets, struct metal_device *device,
+                                  const char *label) HAL_CHECKED;
 /* Names to the encoder what kernels reach through the table. */
 void metal_sets_bind(const struct metal_sets *sets, uint32_t table,
                      id<MTLComputeCommandEncoder> encoder);

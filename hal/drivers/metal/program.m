@@ -200,7 +200,7 @@ enum hal_status metal_program_create(struct metal_device *device,
         if (status == HAL_OK)
             status = metal_builder_end_interval(&builder);
         if (status == HAL_OK)
-            status = metal_sets_seal(&builder.program->sets, device, commands->object.label);
+            status = metal_sets_finish(&builder.program->sets, device, commands->object.label);
         free(builder.checks);
         builder.program->empty = is_empty(builder.program);
         if (status != HAL_OK)

@@ -101,8 +101,8 @@ enum hal_status metal_sets_add(struct metal_sets *sets, uint32_t set,
     return HAL_OK;
 }
 
-enum hal_status metal_sets_seal(struct metal_sets *sets, struct metal_device *device,
-                                const char *label)
+enum hal_status metal_sets_finish(struct metal_sets *sets, struct metal_device *device,
+                                  const char *label)
 {
     const uint64_t bytes = sets->word_count * sizeof *sets->words;
     if (bytes == 0)
