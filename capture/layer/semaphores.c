@@ -163,7 +163,7 @@ enum hal_status capture_op_semaphores_wait(struct hal_driver_device *self, enum 
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread)
         return next->ops->semaphores_wait(next, mode, values, count, timeout_ns);
-    capture_nudge_writer(&capture->stream);
+    capture_wake_writer_if_asleep(&capture->stream);
     capture_external_meet(capture, call.thread, values, count);
     capture_call_begin(&call);
     capture_call_result(&call, "hal_semaphores_wait",

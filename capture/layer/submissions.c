@@ -221,7 +221,7 @@ enum hal_status capture_op_queue_submit(struct hal_driver_device *self,
         call.stack = capture_stack(&capture->stacks, call.thread);
     const enum hal_status status = forward_submit(capture, &call, submission, entry);
     capture_record_submit(&call, submission);
-    capture_nudge_writer(&capture->stream);
+    capture_wake_writer_if_asleep(&capture->stream);
     capture_call_leave(&call);
     return status;
 }

@@ -158,7 +158,7 @@ static void *reserve_or_wait(struct capture_thread *thread, uint64_t bytes)
         return record;
     if (!capture_ring_grow(thread, bytes)) {
         const struct room room = {.stream = thread->stream, .ring = thread->ring, .bytes = bytes};
-        capture_ring_hurry(thread->ring);
+        capture_ring_lower_latency(thread->ring);
         stall(thread->stream, has_room, &room);
     }
     return capture_ring_reserve(thread->ring, bytes);

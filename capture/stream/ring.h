@@ -72,10 +72,9 @@ static inline void capture_ring_end(struct capture_ring *ring)
     ring->known_tail = ring->write - ring->bytes;
 }
 
-/* The producer has no other ring to go on in: while it fills the rest of this one, the consumer is
- * woken to empty what is full. Before, it is left alone: it would take a processor from those who
- * record. */
-static inline void capture_ring_hurry(struct capture_ring *ring)
+/* For a producer that has no other ring to go on in: wakes the consumer while the rest of this one
+ * fills. Other rings wake it late, for it takes a processor from the threads that record. */
+static inline void capture_ring_lower_latency(struct capture_ring *ring)
 {
     ring->wake_bytes = ring->bytes / 4;
 }

@@ -206,8 +206,8 @@ static inline void capture_publish(struct capture_thread *thread, uint64_t bytes
         capture_wake_writer(thread->stream);
 }
 
-/* Something happened that should reach the file soon, even when nothing follows. */
-static inline void capture_nudge_writer(struct capture_stream *stream)
+/* For records that should reach the file soon even if no others follow. */
+static inline void capture_wake_writer_if_asleep(struct capture_stream *stream)
 {
     if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CAPTURE_WRITER_SLEEPS)
         capture_wake_writer(stream);

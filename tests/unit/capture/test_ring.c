@@ -88,12 +88,12 @@ TEST(a_full_ring_refuses_until_memory_is_released)
 }
 
 /* Once its producer has nowhere else to go. */
-TEST(a_ring_that_hurries_wakes_four_times)
+TEST(a_low_latency_ring_wakes_four_times)
 {
     struct setup setup;
     unsigned wakes = 0;
     open_ring(&setup);
-    capture_ring_hurry(&setup.ring);
+    capture_ring_lower_latency(&setup.ring);
     for (unsigned i = 0; i < RING_BYTES / LARGEST; i++) {
         assert_non_null(capture_ring_reserve(&setup.ring, LARGEST));
         wakes += capture_ring_publish(&setup.ring, LARGEST);
