@@ -109,7 +109,8 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
         bool failed;
         struct capture_survey survey;
         const bool exact = !capture_nothing_is_tracked(&capture->mappings);
-        commands->object.layer_data = capture_uses_create(commands, exact, &survey, &failed);
+        commands->object.layer_data =
+            capture_access_ranges_create(commands, exact, &survey, &failed);
         if (failed)
             capture_no_memory(capture, "what a command buffer writes");
         capture_record_seal(&call, commands, &survey, 0);
@@ -128,7 +129,7 @@ static void forget_object(struct capture *capture, struct hal_object *object)
     case HAL_OBJECT_BUFFER:
         capture_buffer_free(capture, (struct hal_buffer *)(void *)object);
         break;
-    case HAL_OBJECT_COMMAND_BUFFER: capture_uses_release(object->layer_data); break;
+    case HAL_OBJECT_COMMAND_BUFFER: capture_access_ranges_release(object->layer_data); break;
     case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
     case HAL_OBJECT_EXECUTABLE:
     case HAL_OBJECT_EVENT:

@@ -212,8 +212,8 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
     if (!commands->sealed)
         return HAL_OK;
     struct capture_survey survey;
-    capture_uses_release(commands->object.layer_data);
-    commands->object.layer_data = capture_uses_create(commands, true, &survey, &failed);
+    capture_access_ranges_release(commands->object.layer_data);
+    commands->object.layer_data = capture_access_ranges_create(commands, true, &survey, &failed);
     if (failed)
         return no_memory("what a command buffer writes");
     call = snapshot_call(capture);

@@ -144,15 +144,16 @@ struct writers {
 };
 
 static void add_span(struct capture_spans *spans, const struct capture_mapping *mapping,
-                     const struct capture_use *use)
+                     const struct capture_access_range *use)
 {
     const uint64_t begin = hal_max_u64(use->begin, mapping->offset);
     const uint64_t end = hal_min_u64(use->end, mapping->offset + mapping->bytes);
-    if (capture_use_buffer(use) == mapping->buffer && begin < end)
+    if (capture_access_range_buffer(use) == mapping->buffer && begin < end)
         capture_spans_add(spans, begin - mapping->offset, end - mapping->offset);
 }
 
-static void add_writer(void *user, const struct capture_use *use, enum capture_progress progress)
+static void add_writer(void *user, const struct capture_access_range *use,
+                       enum capture_progress progress)
 {
     const struct writers *writers = user;
     add_span(progress == CAPTURE_MAY_HAVE_STARTED ? &writers->mappings->started
@@ -201,24 +202,24 @@ static void mark_range(struct marks *marks, uint64_t buffer, uint64_t range_begi
     }
 }
 
-static void mark_use(void *user, const struct capture_use *use)
+static void mark_use(void *user, const struct capture_access_range *use)
 {
     const struct marks *marks = user;
-    const uint64_t buffer = capture_use_buffer(use);
+    const uint64_t buffer = capture_access_range_buffer(use);
     mark_range(user, buffer, use->begin, use->end);
     for (struct capture_mapping *mapping = *capture_tracked(marks->mappings, buffer);
-         capture_use_writes(use) && mapping; mapping = mapping->next_tracked)
+         capture_access_range_writes(use) && mapping; mapping = mapping->next_tracked)
         mapping->is_written |= mapping->buffer == buffer;
 }
 
 static void mark_submission(struct marks *marks, const struct capture_submission *submission,
                             bool only_writes)
 {
-    for (uint32_t i = 0; i < submission->uses_count; i++) {
-        const struct capture_uses *uses = submission->uses[i];
-        for (uint32_t k = 0; k < uses->count; k++) {
-            if (!only_writes || capture_use_writes(&uses->ranges[k]))
-                mark_use(marks, &uses->ranges[k]);
+    for (uint32_t i = 0; i < submission->access_count; i++) {
+        const struct capture_access_ranges *accesses = submission->accesses[i];
+        for (uint32_t k = 0; k < accesses->count; k++) {
+            if (!only_writes || capture_access_range_writes(&accesses->ranges[k]))
+                mark_use(marks, &accesses->ranges[k]);
         }
     }
 }
@@ -363,17 +364,17 @@ static void add_observed(struct capture_spans *spans, const struct capture_submi
     for (; list; list = list->list) {
         if (atomic_load(&list->state) != CAPTURE_SUBMISSION_DONE)
             continue;
-        for (uint32_t i = 0; i < list->uses_count; i++) {
-            for (uint32_t k = 0; k < list->uses[i]->count; k++) {
-                if (capture_use_writes(&list->uses[i]->ranges[k]))
-                    add_span(spans, mapping, &list->uses[i]->ranges[k]);
+        for (uint32_t i = 0; i < list->access_count; i++) {
+            for (uint32_t k = 0; k < list->accesses[i]->count; k++) {
+                if (capture_access_range_writes(&list->accesses[i]->ranges[k]))
+                    add_span(spans, mapping, &list->accesses[i]->ranges[k]);
             }
         }
     }
     capture_spans_merge(spans);
 }
 
-static void add_page_writer(void *user, const struct capture_use *use,
+static void add_page_writer(void *user, const struct capture_access_range *use,
                             enum capture_progress progress)
 {
     const struct writers *writers = user;

@@ -58,8 +58,8 @@ static bool reserve_arrays(struct capture_submission *entry,
                            const struct hal_submission *submission, size_t *out_used)
 {
     const size_t signals = submission->wait_count + submission->signal_count;
-    const size_t bytes =
-        signals * sizeof *entry->signals + (submission->command_count + 2) * sizeof *entry->uses;
+    const size_t bytes = signals * sizeof *entry->signals +
+                         (submission->command_count + 2) * sizeof *entry->accesses;
     uint8_t *memory = entry->own;
     *out_used = bytes;
     if (bytes > sizeof entry->own) {
@@ -68,27 +68,30 @@ static bool reserve_arrays(struct capture_submission *entry,
     }
     entry->waits = (struct capture_signal *)(void *)memory;
     entry->signals = entry->waits + submission->wait_count;
-    entry->uses = (struct capture_uses **)(void *)(entry->waits + signals);
+    entry->accesses = (struct capture_access_ranges **)(void *)(entry->waits + signals);
     return memory != NULL;
 }
 
-static bool is_own(const struct capture_submission *entry, const struct capture_uses *uses)
+static bool is_own(const struct capture_submission *entry,
+                   const struct capture_access_ranges *accesses)
 {
     const uintptr_t begin = (uintptr_t)entry->own;
-    return (uintptr_t)uses >= begin && (uintptr_t)uses < begin + sizeof entry->own;
+    return (uintptr_t)accesses >= begin && (uintptr_t)accesses < begin + sizeof entry->own;
 }
 
 /* A short list is copied: the command buffer's, which often goes at once, need not outlive it. */
-static struct capture_uses *keep_uses(struct capture_submission *entry, struct capture_uses *uses,
-                                      size_t *used)
+static struct capture_access_ranges *keep_accesses(struct capture_submission *entry,
+                                                   struct capture_access_ranges *accesses,
+                                                   size_t *used)
 {
-    const size_t bytes = sizeof *uses + uses->count * sizeof uses->ranges[0];
+    const size_t bytes = sizeof *accesses + accesses->count * sizeof accesses->ranges[0];
     if (bytes > sizeof entry->own - *used)
-        return capture_uses_retain(uses);
-    struct capture_uses *copy = (struct capture_uses *)(void *)(entry->own + *used);
+        return capture_access_ranges_retain(accesses);
+    struct capture_access_ranges *copy =
+        (struct capture_access_ranges *)(void *)(entry->own + *used);
     atomic_init(&copy->references, 0);
-    copy->count = uses->count;
-    memcpy(copy->ranges, uses->ranges, uses->count * sizeof uses->ranges[0]);
+    copy->count = accesses->count;
+    memcpy(copy->ranges, accesses->ranges, accesses->count * sizeof accesses->ranges[0]);
     *used += bytes;
     return copy;
 }
@@ -96,9 +99,10 @@ static struct capture_uses *keep_uses(struct capture_submission *entry, struct c
 static void add_uses(struct capture_submission *entry, const struct hal_buffer *buffer,
                      uint64_t offset, uint64_t bytes, bool reads)
 {
-    struct capture_uses *uses = buffer ? capture_uses_of(buffer, offset, bytes, reads) : NULL;
-    if (uses)
-        entry->uses[entry->uses_count++] = uses;
+    struct capture_access_ranges *accesses =
+        buffer ? capture_access_ranges_of(buffer, offset, bytes, reads) : NULL;
+    if (accesses)
+        entry->accesses[entry->access_count++] = accesses;
 }
 
 static void retain_parts(const struct capture_inflight *inflight, struct capture_submission *entry,
@@ -117,9 +121,9 @@ static void retain_parts(const struct capture_inflight *inflight, struct capture
         add_uses(entry, work->receive, work->receive_offset, work->receive_bytes, false);
     }
     for (size_t i = 0; i < submission->command_count; i++) {
-        struct capture_uses *uses = submission->commands[i]->object.layer_data;
-        if (uses)
-            entry->uses[entry->uses_count++] = keep_uses(entry, uses, &used);
+        struct capture_access_ranges *accesses = submission->commands[i]->object.layer_data;
+        if (accesses)
+            entry->accesses[entry->access_count++] = keep_accesses(entry, accesses, &used);
     }
 }
 
@@ -129,9 +133,9 @@ static void free_entry(struct capture_inflight *inflight, struct capture_submiss
         capture_semaphore_release(entry->waits[i].semaphore);
     for (uint32_t i = 0; i < entry->signal_count; i++)
         capture_semaphore_release(entry->signals[i].semaphore);
-    for (uint32_t i = 0; i < entry->uses_count; i++) {
-        if (!is_own(entry, entry->uses[i]))
-            capture_uses_release(entry->uses[i]);
+    for (uint32_t i = 0; i < entry->access_count; i++) {
+        if (!is_own(entry, entry->accesses[i]))
+            capture_access_ranges_release(entry->accesses[i]);
     }
     free(entry->more);
     capture_pool_give(&inflight->pool, entry);
@@ -379,11 +383,11 @@ uint64_t capture_inflight_number(struct capture_inflight *inflight)
 }
 
 static void each_use(const struct capture_submission *entry,
-                     void (*visit)(void *user, const struct capture_use *use), void *user)
+                     void (*visit)(void *user, const struct capture_access_range *use), void *user)
 {
-    for (uint32_t i = 0; i < entry->uses_count; i++) {
-        for (uint32_t k = 0; k < entry->uses[i]->count; k++)
-            visit(user, &entry->uses[i]->ranges[k]);
+    for (uint32_t i = 0; i < entry->access_count; i++) {
+        for (uint32_t k = 0; k < entry->accesses[i]->count; k++)
+            visit(user, &entry->accesses[i]->ranges[k]);
     }
 }
 
@@ -451,7 +455,7 @@ static enum capture_progress progress_of(const struct capture_inflight *inflight
 
 bool capture_inflight_each_write(struct capture_inflight *inflight,
                                  const struct capture_submission *except,
-                                 void (*visit)(void *user, const struct capture_use *use,
+                                 void (*visit)(void *user, const struct capture_access_range *use,
                                                enum capture_progress progress),
                                  void *user)
 {
@@ -462,11 +466,11 @@ bool capture_inflight_each_write(struct capture_inflight *inflight,
         if (entry == except || state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
             continue;
         const enum capture_progress progress = progress_of(inflight, entry, knows_promises);
-        for (uint32_t i = 0; i < entry->uses_count; i++) {
-            const struct capture_uses *uses = entry->uses[i];
-            for (uint32_t k = 0; k < uses->count; k++) {
-                if (capture_use_writes(&uses->ranges[k]))
-                    visit(user, &uses->ranges[k], progress);
+        for (uint32_t i = 0; i < entry->access_count; i++) {
+            const struct capture_access_ranges *accesses = entry->accesses[i];
+            for (uint32_t k = 0; k < accesses->count; k++) {
+                if (capture_access_range_writes(&accesses->ranges[k]))
+                    visit(user, &accesses->ranges[k], progress);
             }
         }
     }
@@ -475,7 +479,8 @@ bool capture_inflight_each_write(struct capture_inflight *inflight,
 }
 
 bool capture_inflight_each_open_use(struct capture_inflight *inflight,
-                                    void (*visit)(void *user, const struct capture_use *use),
+                                    void (*visit)(void *user,
+                                                  const struct capture_access_range *use),
                                     void *user)
 {
     /* What the host wrote before is seen by whoever opens after: each looks after it has told. */

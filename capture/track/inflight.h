@@ -14,7 +14,7 @@
 #ifndef CAPTURE_INFLIGHT_H
 #define CAPTURE_INFLIGHT_H
 
-#include "capture/encode/uses.h"
+#include "capture/encode/access_ranges.h"
 #include "capture/stream/pool.h"
 #include "capture/track/external.h"
 
@@ -63,14 +63,14 @@ struct capture_submission {
     _Atomic uint32_t state; /* enum capture_submission_state */
     uint64_t number;        /* counts submissions of the capture */
     struct capture_submission *list;
-    uint32_t wait_count, signal_count, uses_count;
+    uint32_t wait_count, signal_count, access_count;
     bool observed;
     bool is_open;
     bool is_preceded; /* under tracked_lock: the trace has what the host stored before */
     void *more;       /* allocated, when the arrays do not fit below */
     struct capture_signal *waits, *signals;
-    struct capture_uses **uses;   /* retained, or copies that lie below */
-    _Alignas(8) uint8_t own[160]; /* the arrays, and short lists of uses */
+    struct capture_access_ranges **accesses; /* retained, or copies that lie below */
+    _Alignas(8) uint8_t own[160];            /* the arrays, and short lists of ranges */
 
     struct hal_host_call host; /* the application's */
     bool met;                  /* of a collective: its host call has begun */
@@ -159,13 +159,14 @@ enum capture_progress {
  * observed nothing. False: there may be more, since old work was forgotten. */
 bool capture_inflight_each_write(struct capture_inflight *inflight,
                                  const struct capture_submission *except,
-                                 void (*visit)(void *user, const struct capture_use *use,
+                                 void (*visit)(void *user, const struct capture_access_range *use,
                                                enum capture_progress progress),
                                  void *user);
 
 /* Calls `visit` for every range that an open submission uses. False: that would take long. */
 bool capture_inflight_each_open_use(struct capture_inflight *inflight,
-                                    void (*visit)(void *user, const struct capture_use *use),
+                                    void (*visit)(void *user,
+                                                  const struct capture_access_range *use),
                                     void *user);
 
 #endif

@@ -24,7 +24,7 @@ struct capture_copies {
     struct hal_mapping mapping;          /* of all of it */
     uint64_t bytes;                      /* of it */
     struct hal_buffer *clears;           /* retained until the driver is done with it; or NULL */
-    struct capture_writes writes;
+    struct capture_written_ranges writes;
 };
 
 void capture_outputs_init(struct capture_outputs *outputs, bool wanted, uint64_t most_copy_bytes)
@@ -248,7 +248,7 @@ static struct capture_copies *take_copies(struct capture_outputs *outputs,
 
 static void give_copies(struct capture_outputs *outputs, struct capture_copies *copies)
 {
-    capture_writes_finish(&copies->writes);
+    capture_written_ranges_finish(&copies->writes);
     pthread_mutex_lock(&outputs->copies_lock);
     copies->is_taken = false;
     pthread_mutex_unlock(&outputs->copies_lock);
@@ -265,7 +265,7 @@ void capture_outputs_finish(struct capture *capture)
         if (copies->clears)
             capture->core.object_release(&copies->clears->object);
         free_buffer(capture, copies);
-        capture_writes_finish(&copies->writes);
+        capture_written_ranges_finish(&copies->writes);
         free(copies);
     }
     if (outputs->cleared)
@@ -360,17 +360,17 @@ enum hal_status capture_outputs_clear(struct capture *capture, struct hal_buffer
 
 static enum hal_status make_copies(struct capture *capture, struct capture_copies *copies)
 {
-    struct capture_writes *writes = &copies->writes;
+    struct capture_written_ranges *writes = &copies->writes;
     uint64_t bytes = 0;
     for (size_t i = 0; i < writes->count; i++) {
-        struct capture_write *write = &writes->list[i];
+        struct capture_written_range *write = &writes->list[i];
         write->at = bytes;
         bytes += hal_align_up((size_t)(write->end - write->begin), COPY_ALIGNMENT);
     }
     HAL_TRY(make_buffer(capture, bytes, copies));
     struct hal_segment_copy *list = hal_alloc(writes->count, sizeof *list);
     for (size_t i = 0; list && i < writes->count; i++) {
-        const struct capture_write *write = &writes->list[i];
+        const struct capture_written_range *write = &writes->list[i];
         list[i] =
             (struct hal_segment_copy){.head = {.kind = HAL_SEGMENT_COPY, .bytes = sizeof *list},
                                       .source = write->buffer,
@@ -387,18 +387,18 @@ static enum hal_status make_copies(struct capture *capture, struct capture_copie
 static void prepare_host_call(struct capture *capture, struct capture_submission *entry,
                               const struct hal_submission *wrapped)
 {
-    struct capture_writes writes;
+    struct capture_written_ranges writes;
     const bool receives = wrapped->collective && wrapped->collective->receive;
     if (!(wrapped->host.run && wrapped->host.writes) && !receives)
         return;
     if (wrapped->bytes == 0)
         return;
-    capture_writes_of_range(wrapped->buffer, wrapped->offset, wrapped->bytes, &writes);
+    capture_written_ranges_of_range(wrapped->buffer, wrapped->offset, wrapped->bytes, &writes);
     struct capture_copies *copies =
         writes.failed ? NULL : take_copies(&capture->outputs, capture->device.next);
     if (!copies) {
         capture_no_memory(capture, "what a submission writes");
-        capture_writes_finish(&writes);
+        capture_written_ranges_finish(&writes);
         return;
     }
     copies->is_host = true;
@@ -411,7 +411,7 @@ void capture_outputs_prepare(struct capture *capture, struct capture_submission 
                              struct hal_submission *wrapped)
 {
     struct hal_driver_device *next = capture->device.next;
-    struct capture_writes writes;
+    struct capture_written_ranges writes;
     if (!capture->outputs.wanted)
         return;
     let_go_of_cleared(capture);
@@ -419,7 +419,7 @@ void capture_outputs_prepare(struct capture *capture, struct capture_submission 
         prepare_host_call(capture, entry, wrapped);
         return;
     }
-    capture_writes_find(wrapped->commands, wrapped->command_count, &writes);
+    capture_written_ranges_find(wrapped->commands, wrapped->command_count, &writes);
     struct capture_copies *copies =
         writes.count && !writes.failed ? take_copies(&capture->outputs, next) : NULL;
     struct hal_command_buffer **list =
@@ -429,7 +429,7 @@ void capture_outputs_prepare(struct capture *capture, struct capture_submission 
             capture_no_memory(capture, "what a submission writes");
         if (copies)
             give_copies(&capture->outputs, copies);
-        capture_writes_finish(&writes);
+        capture_written_ranges_finish(&writes);
         return;
     }
     copies->writes = writes;
@@ -479,10 +479,10 @@ static void compare_with(void *user, struct capture_submission *other)
 {
     const struct ending *ending = user;
     if (may_have_begun(ending->capture, other))
-        capture_writes_share(&ending->copies->writes, &other->copies->writes);
+        capture_written_ranges_share(&ending->copies->writes, &other->copies->writes);
 }
 
-static bool host_may_write(const struct capture_write *write)
+static bool host_may_write(const struct capture_written_range *write)
 {
     struct capture_buffer *buffer = write->buffer->object.layer_data;
     const uint32_t mode = HAL_MAP_WRITE | HAL_MAP_PERSISTENT;
@@ -498,7 +498,7 @@ static bool host_may_write(const struct capture_write *write)
     return may;
 }
 
-static void digest(const struct capture_copies *copies, struct capture_write *write,
+static void digest(const struct capture_copies *copies, struct capture_written_range *write,
                    struct trace_written *out)
 {
     uint8_t sum[TRACE_DIGEST_BYTES];

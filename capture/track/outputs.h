@@ -2,9 +2,9 @@
 /* Digests of what each submission wrote, for `outputs=all`.
  *
  * With a submission goes one more command buffer, which copies the ranges that the others may write
- * (capture_writes_find) into memory of the capture's own. When the submission has ended, and before
- * anybody can know that, their digests are recorded. Buffers begin as zeros, so that bytes which
- * nobody writes are the same in a replay.
+ * (capture_written_ranges_find) into memory of the capture's own. When the submission has ended,
+ * and before anybody can know that, their digests are recorded. Buffers begin as zeros, so that
+ * bytes which nobody writes are the same in a replay.
  *
  * Where something else may have written at the same time, that is said instead of a digest: another
  * submission that ran at the same time, or the host, which has the range mapped persistently for
@@ -17,30 +17,31 @@
 struct capture;
 struct capture_thread;
 
-/* ---- What commands may write (writes.c) ---------------------------------------------------- */
+/* ---- What commands may write (written_ranges.c) ---------------------------------------------- */
 
-struct capture_write {
+struct capture_written_range {
     struct hal_buffer *buffer; /* alive while the command buffer is */
     uint64_t id, begin, end;
     uint64_t at;    /* of its copy */
     uint32_t state; /* enum trace_written_state */
 };
 
-struct capture_writes {
-    struct capture_write *list; /* by buffer and offset, apart */
+struct capture_written_ranges {
+    struct capture_written_range *list; /* by buffer and offset, apart */
     size_t count, capacity;
     bool failed; /* memory was out: some are missing */
 };
 
 /* Of all command buffers: of a kernel, the bindings that the driver knows it to write, and all
  * where it cannot tell. */
-void capture_writes_find(struct hal_command_buffer *const *commands, size_t count,
-                         struct capture_writes *out_writes);
-void capture_writes_of_range(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
-                             struct capture_writes *out_writes);
+void capture_written_ranges_find(struct hal_command_buffer *const *commands, size_t count,
+                                 struct capture_written_ranges *out_writes);
+void capture_written_ranges_of_range(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
+                                     struct capture_written_ranges *out_writes);
 /* Both give up the digest where they meet. */
-void capture_writes_share(struct capture_writes *a, struct capture_writes *b);
-void capture_writes_finish(struct capture_writes *writes);
+void capture_written_ranges_share(struct capture_written_ranges *a,
+                                  struct capture_written_ranges *b);
+void capture_written_ranges_finish(struct capture_written_ranges *writes);
 
 /* ---- Copies -------------------------------------------------------------------------------- */
 

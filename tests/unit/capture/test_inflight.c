@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/track/inflight.c and capture/encode/uses.c: what the host can know to be done, and what
- * command buffers may use. Objects are made by hand: no driver is needed. */
+/* capture/track/inflight.c and capture/encode/access_ranges.c: what the host can know to be done,
+ * and what command buffers may use. Objects are made by hand: no driver is needed. */
 #include "capture/track/inflight.h"
 #include "format/limits.h"
 
@@ -244,9 +244,9 @@ TEST(every_submission_is_seen_once)
 
 /* ---- Open submissions ---- */
 
-static void count_use(void *user, const struct capture_use *use)
+static void count_use(void *user, const struct capture_access_range *use)
 {
-    assert_int_equal(capture_use_buffer(use), 77);
+    assert_int_equal(capture_access_range_buffer(use), 77);
     ++*(size_t *)user;
 }
 
@@ -264,7 +264,7 @@ static struct capture_submission *add_reader(struct setup *setup,
 {
     static const struct hal_buffer buffer = {.object.id = 77, .memory = HAL_MEMORY_HOST_COHERENT};
     struct hal_command_buffer commands = {
-        .object = {.layer_data = capture_uses_of(&buffer, 0, 64, true)}};
+        .object = {.layer_data = capture_access_ranges_of(&buffer, 0, 64, true)}};
     struct hal_command_buffer *const list[] = {&commands};
     const struct hal_submission submission = {.waits = wait,
                                               .wait_count = 1,
@@ -274,7 +274,7 @@ static struct capture_submission *add_reader(struct setup *setup,
                                               .command_count = 1};
     struct capture_submission *entry = capture_inflight_add(&setup->inflight, &submission);
     assert_non_null(entry);
-    capture_uses_release(commands.object.layer_data);
+    capture_access_ranges_release(commands.object.layer_data);
     capture_inflight_hand_over(entry);
     if (!entry->is_open)
         capture_inflight_promise(&setup->inflight, &submission);
@@ -331,10 +331,11 @@ struct progress {
     size_t started, waiting, held;
 };
 
-static void note_progress(void *user, const struct capture_use *use, enum capture_progress progress)
+static void note_progress(void *user, const struct capture_access_range *use,
+                          enum capture_progress progress)
 {
     struct progress *counts = user;
-    assert_int_equal(capture_use_buffer(use), 78);
+    assert_int_equal(capture_access_range_buffer(use), 78);
     counts->started += progress == CAPTURE_MAY_HAVE_STARTED;
     counts->waiting += progress == CAPTURE_NOT_STARTED;
     counts->held += progress == CAPTURE_HELD;
@@ -358,7 +359,7 @@ static struct capture_submission *add_signalling_writer(struct setup *setup,
 {
     static const struct hal_buffer buffer = {.object.id = 78, .memory = HAL_MEMORY_HOST_COHERENT};
     struct hal_command_buffer commands = {
-        .object = {.layer_data = capture_uses_of(&buffer, 0, 64, false)}};
+        .object = {.layer_data = capture_access_ranges_of(&buffer, 0, 64, false)}};
     struct hal_command_buffer *const list[] = {&commands};
     const struct hal_semaphore_value wait = {semaphore, value};
     const struct hal_submission submission = {.waits = &wait,
@@ -369,7 +370,7 @@ static struct capture_submission *add_signalling_writer(struct setup *setup,
                                               .command_count = 1};
     struct capture_submission *entry = capture_inflight_add(&setup->inflight, &submission);
     assert_non_null(entry);
-    capture_uses_release(commands.object.layer_data);
+    capture_access_ranges_release(commands.object.layer_data);
     return entry;
 }
 
@@ -535,32 +536,34 @@ TEST(an_end_visits_what_runs_and_has_copies_and_nothing_else)
 
 /* ---- What command buffers use ---- */
 
-static const struct capture_use *range_of(const struct capture_uses *uses, uint64_t id, bool reads)
+static const struct capture_access_range *range_of(const struct capture_access_ranges *uses,
+                                                   uint64_t id, bool reads)
 {
     for (uint32_t i = 0; i < uses->count; i++) {
-        if (capture_use_buffer(&uses->ranges[i]) == id &&
-            capture_use_writes(&uses->ranges[i]) != reads)
+        if (capture_access_range_buffer(&uses->ranges[i]) == id &&
+            capture_access_range_writes(&uses->ranges[i]) != reads)
             return &uses->ranges[i];
     }
     return NULL;
 }
 
-static void assert_range(const struct capture_uses *uses, uint64_t id, bool reads, uint64_t begin,
-                         uint64_t end)
+static void assert_range(const struct capture_access_ranges *uses, uint64_t id, bool reads,
+                         uint64_t begin, uint64_t end)
 {
-    const struct capture_use *range = range_of(uses, id, reads);
+    const struct capture_access_range *range = range_of(uses, id, reads);
     assert_non_null(range);
     assert_int_equal(range->begin, begin);
     assert_int_equal(range->end, end);
 }
 
-static void assert_has_range(const struct capture_uses *uses, uint64_t id, bool reads,
+static void assert_has_range(const struct capture_access_ranges *uses, uint64_t id, bool reads,
                              uint64_t begin, uint64_t end)
 {
     bool found = false;
     for (uint32_t i = 0; i < uses->count; i++) {
-        const struct capture_use *use = &uses->ranges[i];
-        found |= use->key == capture_use_key(id, reads) && use->begin == begin && use->end == end;
+        const struct capture_access_range *use = &uses->ranges[i];
+        found |= use->key == capture_access_range_key(id, reads) && use->begin == begin &&
+                 use->end == end;
     }
     assert_true(found);
 }
@@ -592,7 +595,8 @@ TEST(transfers_and_bindings_count_and_private_memory_does_not)
                                                 .state_count = 1};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
+    struct capture_access_ranges *uses =
+        capture_access_ranges_create(&commands, true, &survey, &failed);
     assert_false(failed);
     assert_int_equal(uses->count, 5);
     assert_has_range(uses, 10, false, 20, 50);
@@ -604,11 +608,11 @@ TEST(transfers_and_bindings_count_and_private_memory_does_not)
     assert_in_range(survey.largest_bytes, sizeof arena.copy, TRACE_MAX_RECORD_BYTES);
     assert_int_equal(survey.longest_list, 0);
     assert_false(survey.has_labels);
-    capture_uses_release(capture_uses_retain(uses));
-    capture_uses_release(uses);
+    capture_access_ranges_release(capture_access_ranges_retain(uses));
+    capture_access_ranges_release(uses);
 
     const struct hal_command_buffer nothing = {0};
-    assert_null(capture_uses_create(&nothing, true, &survey, &failed));
+    assert_null(capture_access_ranges_create(&nothing, true, &survey, &failed));
     assert_false(failed);
 }
 
@@ -628,11 +632,12 @@ TEST(many_buffers_are_told_apart)
                                                 .arena_bytes = MANY * TIMES * sizeof *fills};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
+    struct capture_access_ranges *uses =
+        capture_access_ranges_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, MANY);
     for (unsigned i = 0; i < MANY; i++)
         assert_range(uses, 1000 + i, false, 0, 8 * TIMES);
-    capture_uses_release(uses);
+    capture_access_ranges_release(uses);
     free(fills);
     free(buffers);
 }
@@ -650,16 +655,17 @@ TEST(ranges_that_lie_apart_stay_apart_up_to_a_limit)
                                           .arena_bytes = APART * sizeof *fills};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
+    struct capture_access_ranges *uses =
+        capture_access_ranges_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, APART);
     for (uint64_t i = 0; i < APART; i++)
         assert_has_range(uses, 10, false, 128 * i, 128 * i + 64);
-    capture_uses_release(uses);
+    capture_access_ranges_release(uses);
     commands.arena_bytes = sizeof fills;
-    uses = capture_uses_create(&commands, true, &survey, &failed);
+    uses = capture_access_ranges_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, APART);
     assert_has_range(uses, 10, false, 128 * (APART - 1), 128 * APART + 64);
-    capture_uses_release(uses);
+    capture_access_ranges_release(uses);
 }
 
 TEST(what_a_kernel_only_reads_is_not_written)
@@ -683,17 +689,18 @@ TEST(what_a_kernel_only_reads_is_not_written)
                                                 .state_count = 1};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
+    struct capture_access_ranges *uses =
+        capture_access_ranges_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, 2);
     assert_has_range(uses, 10, true, 0, 64);
     assert_has_range(uses, 11, false, 64, 128); /* the kernel takes no third binding */
-    capture_uses_release(uses);
-    uses = capture_uses_create(&commands, false, &survey, &failed);
+    capture_access_ranges_release(uses);
+    uses = capture_access_ranges_create(&commands, false, &survey, &failed);
     assert_int_equal(uses->count, 3);
     assert_has_range(uses, 10, false, 0, 64); /* nobody asked what the kernel does */
     assert_has_range(uses, 11, false, 0, 8);
-    capture_uses_release(uses);
+    capture_access_ranges_release(uses);
     dispatch.workgroup_count[1] = 0; /* no kernel runs */
-    assert_null(capture_uses_create(&commands, true, &survey, &failed));
+    assert_null(capture_access_ranges_create(&commands, true, &survey, &failed));
     assert_false(failed);
 }

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command buffer may write or read, as far as the host can see it or be seen without asking:
- * per buffer of coherent memory a few ranges that cover all that is written, and a few for what is
- * only read. Ranges that lie apart stay apart up to a limit per buffer. A binding counts as written
- * unless the kernel's reflection shows that it is only read. */
-#ifndef CAPTURE_USES_H
-#define CAPTURE_USES_H
+/* The access ranges of a command buffer: what it may write or read, as far as the host can see it
+ * or be seen without asking: per buffer of coherent memory a few ranges that cover all that is
+ * written, and a few for what is only read. Ranges that lie apart stay apart up to a limit per
+ * buffer. A binding counts as written unless the kernel's reflection shows that it is only read. */
+#ifndef CAPTURE_ACCESS_RANGES_H
+#define CAPTURE_ACCESS_RANGES_H
 
 #include "format/analysis/access.h"
 #include "hal/driver.h"
 
-struct capture_use {
+struct capture_access_range {
     uint64_t key; /* the buffer's id, and whether it is only read */
     uint64_t begin, end;
 };
 
-static inline uint64_t capture_use_key(uint64_t buffer, bool reads)
+static inline uint64_t capture_access_range_key(uint64_t buffer, bool reads)
 {
     return buffer << 1 | reads;
 }
 
-static inline uint64_t capture_use_buffer(const struct capture_use *use)
+static inline uint64_t capture_access_range_buffer(const struct capture_access_range *use)
 {
     return use->key >> 1;
 }
 
-static inline bool capture_use_writes(const struct capture_use *use)
+static inline bool capture_access_range_writes(const struct capture_access_range *use)
 {
     return !(use->key & 1);
 }
 
-struct capture_uses {
+struct capture_access_ranges {
     _Atomic uint32_t references;
     uint32_t count;
-    struct capture_use ranges[];
+    struct capture_access_range ranges[];
 };
 
 /* What recording the list takes, found on the same walk. */
@@ -46,8 +46,9 @@ struct capture_survey {
 /* Walks the sealed list; one reference is the caller's. NULL: it uses nothing of that kind, or
  * (*out_failed) memory is out. `out_survey` is filled in any case. Without `exact`, which costs a
  * look at each dispatch, all bindings count as written. */
-struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
-                                         struct capture_survey *out_survey, bool *out_failed);
+struct capture_access_ranges *capture_access_ranges_create(
+    const struct hal_command_buffer *commands, bool exact, struct capture_survey *out_survey,
+    bool *out_failed);
 
 /* What one command of a sealed list accesses, in memory of any kind; each access names its buffer
  * by capture_accessed_buffer. */
@@ -60,11 +61,11 @@ static inline struct hal_buffer *capture_accessed_buffer(const struct trace_acce
 }
 
 /* One range; NULL: nobody could see it, or memory is out. */
-struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,
-                                     uint64_t bytes, bool reads);
+struct capture_access_ranges *capture_access_ranges_of(const struct hal_buffer *buffer,
+                                                       uint64_t offset, uint64_t bytes, bool reads);
 
 /* Both accept NULL. */
-struct capture_uses *capture_uses_retain(struct capture_uses *uses);
-void capture_uses_release(struct capture_uses *uses);
+struct capture_access_ranges *capture_access_ranges_retain(struct capture_access_ranges *accesses);
+void capture_access_ranges_release(struct capture_access_ranges *accesses);
 
 #endif

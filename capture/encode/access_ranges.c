@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collecting the ranges that a command buffer may write or read. */
-#include "capture/encode/uses.h"
+#include "capture/encode/access_ranges.h"
 
 #include "format/record.h"
 #include "hal/base/hash.h"
@@ -11,7 +11,7 @@
 enum { few = 16, most_apart = 16 };
 
 struct range {
-    struct capture_use use;
+    struct capture_access_range use;
     uint32_t next;  /* of the same key: index + 1 */
     uint32_t count; /* of the first one of a key: how many there are */
 };
@@ -83,7 +83,7 @@ static size_t search(const struct builder *builder, uint64_t key)
     return i;
 }
 
-static bool append(struct builder *builder, const struct capture_use *use)
+static bool append(struct builder *builder, const struct capture_access_range *use)
 {
     if (!make_room(builder))
         return false;
@@ -93,7 +93,7 @@ static bool append(struct builder *builder, const struct capture_use *use)
 }
 
 /* Extends a range of the buffer that the new one touches, or adds one. */
-static void insert(struct builder *builder, const struct capture_use *use)
+static void insert(struct builder *builder, const struct capture_access_range *use)
 {
     const size_t first = search(builder, use->key);
     if (first == builder->count) {
@@ -106,7 +106,7 @@ static void insert(struct builder *builder, const struct capture_use *use)
     while (builder->ranges[at].next &&
            (use->begin > builder->ranges[at].use.end || use->end < builder->ranges[at].use.begin))
         at = builder->ranges[at].next - 1;
-    struct capture_use *known = &builder->ranges[at].use;
+    struct capture_access_range *known = &builder->ranges[at].use;
     const bool apart = use->begin > known->end || use->end < known->begin;
     if (apart && builder->ranges[first].count < most_apart) {
         builder->failed |= !append(builder, use);
@@ -129,10 +129,10 @@ static inline void add(void *user, const struct trace_access *access)
     const struct hal_buffer *buffer = capture_accessed_buffer(access);
     if (!(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
         return;
-    const struct capture_use use = {
-        capture_use_key(buffer->object.id, !trace_access_writes(access->mode)), access->begin,
-        access->end};
-    const struct capture_use *last = &builder->ranges[builder->last].use;
+    const struct capture_access_range use = {
+        capture_access_range_key(buffer->object.id, !trace_access_writes(access->mode)),
+        access->begin, access->end};
+    const struct capture_access_range *last = &builder->ranges[builder->last].use;
     if (builder->count && last->key == use.key && use.begin >= last->begin && use.end <= last->end)
         return;
     insert(builder, &use);
@@ -273,8 +273,9 @@ static inline bool survey_segment(struct capture_survey *survey, const struct ha
     return false;
 }
 
-struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
-                                         struct capture_survey *out_survey, bool *out_failed)
+struct capture_access_ranges *capture_access_ranges_create(
+    const struct hal_command_buffer *commands, bool exact, struct capture_survey *out_survey,
+    bool *out_failed)
 {
     struct capture_survey survey = {.record_bytes = commands->arena_bytes,
                                     .largest_bytes = fixed_bytes};
@@ -287,7 +288,7 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     builder.failed = false;
     builder.run = (struct dispatched){0};
     const struct trace_access_sink sink = {.visit = add, .user = &builder};
-    struct capture_uses *uses = NULL;
+    struct capture_access_ranges *accesses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;
         if (survey_segment(&survey, segment, exact))
@@ -297,48 +298,50 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     *out_survey = survey;
     for (uint32_t i = 0; !exact && i < commands->state_count; i++)
         kernel_accesses(&commands->states[i], NULL, 0, &sink);
-    const size_t bytes = builder.count * sizeof uses->ranges[0];
+    const size_t bytes = builder.count * sizeof accesses->ranges[0];
     if (builder.count && !builder.failed) {
-        uses = malloc(sizeof *uses + bytes);
-        builder.failed = !uses;
+        accesses = malloc(sizeof *accesses + bytes);
+        builder.failed = !accesses;
     }
-    if (uses) {
-        atomic_init(&uses->references, 1);
-        uses->count = (uint32_t)builder.count;
+    if (accesses) {
+        atomic_init(&accesses->references, 1);
+        accesses->count = (uint32_t)builder.count;
         for (size_t i = 0; i < builder.count; i++)
-            uses->ranges[i] = builder.ranges[i].use;
+            accesses->ranges[i] = builder.ranges[i].use;
     }
     if (builder.ranges != builder.own)
         free(builder.ranges);
     free(builder.slots);
     *out_failed = builder.failed;
-    return uses;
+    return accesses;
 }
 
-struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,
-                                     uint64_t bytes, bool reads)
+struct capture_access_ranges *capture_access_ranges_of(const struct hal_buffer *buffer,
+                                                       uint64_t offset, uint64_t bytes, bool reads)
 {
     if (!(buffer->memory & HAL_MEMORY_HOST_COHERENT) || bytes == 0)
         return NULL;
-    struct capture_uses *uses = malloc(sizeof *uses + sizeof uses->ranges[0]);
-    if (!uses)
+    struct capture_access_ranges *accesses = malloc(sizeof *accesses + sizeof accesses->ranges[0]);
+    if (!accesses)
         return NULL;
-    atomic_init(&uses->references, 1);
-    uses->count = 1;
-    uses->ranges[0] = (struct capture_use){
-        .key = capture_use_key(buffer->object.id, reads), .begin = offset, .end = offset + bytes};
-    return uses;
+    atomic_init(&accesses->references, 1);
+    accesses->count = 1;
+    accesses->ranges[0] =
+        (struct capture_access_range){.key = capture_access_range_key(buffer->object.id, reads),
+                                      .begin = offset,
+                                      .end = offset + bytes};
+    return accesses;
 }
 
-struct capture_uses *capture_uses_retain(struct capture_uses *uses)
+struct capture_access_ranges *capture_access_ranges_retain(struct capture_access_ranges *accesses)
 {
-    if (uses)
-        atomic_fetch_add_explicit(&uses->references, 1, memory_order_relaxed);
-    return uses;
+    if (accesses)
+        atomic_fetch_add_explicit(&accesses->references, 1, memory_order_relaxed);
+    return accesses;
 }
 
-void capture_uses_release(struct capture_uses *uses)
+void capture_access_ranges_release(struct capture_access_ranges *accesses)
 {
-    if (uses && atomic_fetch_sub_explicit(&uses->references, 1, memory_order_acq_rel) == 1)
-        free(uses);
+    if (accesses && atomic_fetch_sub_explicit(&accesses->references, 1, memory_order_acq_rel) == 1)
+        free(accesses);
 }

@@ -5,7 +5,7 @@
 #include "format/record.h"
 #include "hal/base/mem.h"
 
-static void add(struct capture_writes *writes, struct hal_buffer *buffer, uint64_t offset,
+static void add(struct capture_written_ranges *writes, struct hal_buffer *buffer, uint64_t offset,
                 uint64_t bytes)
 {
     void *list = writes->list;
@@ -16,7 +16,7 @@ static void add(struct capture_writes *writes, struct hal_buffer *buffer, uint64
         return;
     }
     writes->list = list;
-    writes->list[writes->count++] = (struct capture_write){
+    writes->list[writes->count++] = (struct capture_written_range){
         .buffer = buffer, .id = buffer->object.id, .begin = offset, .end = offset + bytes};
 }
 
@@ -28,20 +28,20 @@ static void take_access(void *user, const struct trace_access *access)
 
 static int compare(const void *a, const void *b)
 {
-    const struct capture_write *x = a, *y = b;
+    const struct capture_written_range *x = a, *y = b;
     if (x->id != y->id)
         return x->id < y->id ? -1 : 1;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static void merge(struct capture_writes *writes)
+static void merge(struct capture_written_ranges *writes)
 {
     size_t kept = 0;
     if (writes->count)
         qsort(writes->list, writes->count, sizeof *writes->list, compare);
     for (size_t i = 0; i < writes->count; i++) {
-        const struct capture_write *write = &writes->list[i];
-        struct capture_write *last = kept ? &writes->list[kept - 1] : NULL;
+        const struct capture_written_range *write = &writes->list[i];
+        struct capture_written_range *last = kept ? &writes->list[kept - 1] : NULL;
         if (last && last->id == write->id && write->begin <= last->end) {
             if (write->end > last->end)
                 last->end = write->end;
@@ -52,10 +52,10 @@ static void merge(struct capture_writes *writes)
     writes->count = kept;
 }
 
-void capture_writes_find(struct hal_command_buffer *const *commands, size_t count,
-                         struct capture_writes *out_writes)
+void capture_written_ranges_find(struct hal_command_buffer *const *commands, size_t count,
+                                 struct capture_written_ranges *out_writes)
 {
-    *out_writes = (struct capture_writes){0};
+    *out_writes = (struct capture_written_ranges){0};
     for (size_t i = 0; i < count; i++) {
         hal_each_segment (commands[i], segment)
             capture_accesses(commands[i], segment,
@@ -64,18 +64,19 @@ void capture_writes_find(struct hal_command_buffer *const *commands, size_t coun
     merge(out_writes);
 }
 
-void capture_writes_of_range(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
-                             struct capture_writes *out_writes)
+void capture_written_ranges_of_range(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
+                                     struct capture_written_ranges *out_writes)
 {
-    *out_writes = (struct capture_writes){0};
+    *out_writes = (struct capture_written_ranges){0};
     add(out_writes, buffer, offset, bytes);
 }
 
-void capture_writes_share(struct capture_writes *a, struct capture_writes *b)
+void capture_written_ranges_share(struct capture_written_ranges *a,
+                                  struct capture_written_ranges *b)
 {
     size_t i = 0, k = 0;
     while (i < a->count && k < b->count) {
-        struct capture_write *x = &a->list[i], *y = &b->list[k];
+        struct capture_written_range *x = &a->list[i], *y = &b->list[k];
         if (x->id == y->id && x->begin < y->end && y->begin < x->end)
             x->state = y->state = TRACE_WRITTEN_SHARED;
         if (x->id != y->id ? x->id < y->id : x->end <= y->end)
@@ -85,8 +86,8 @@ void capture_writes_share(struct capture_writes *a, struct capture_writes *b)
     }
 }
 
-void capture_writes_finish(struct capture_writes *writes)
+void capture_written_ranges_finish(struct capture_written_ranges *writes)
 {
     free(writes->list);
-    *writes = (struct capture_writes){0};
+    *writes = (struct capture_written_ranges){0};
 }
