@@ -105,31 +105,33 @@ static const struct hal_option *real(const struct hal_command_line *line,
     return option;
 }
 
-static enum hal_status refuse_unknown(const struct hal_command_line *line, const char *name,
-                                      size_t length)
+/* NULL, with a message. */
+static const struct hal_option *refuse_unknown(const struct hal_command_line *line,
+                                               const char *name, size_t length)
 {
     const char *best = NULL;
     unsigned fewest = UINT32_MAX;
     for (const struct hal_option *o = NULL; (o = following(line, o)) != NULL;)
         consider(name, length, o->name, &best, &fewest);
     if (best)
-        return hal_fail(HAL_INVALID, "unknown option '--%.*s' (nearest: '--%s')", (int)length, name,
-                        best);
-    return hal_fail(HAL_INVALID, "unknown option '--%.*s' (see %s%s%s --help)", (int)length, name,
-                    line->program, line->verb ? " " : "", line->verb ? line->verb : "");
+        (void)hal_fail(HAL_INVALID, "unknown option '--%.*s' (nearest: '--%s')", (int)length, name,
+                       best);
+    else
+        (void)hal_fail(HAL_INVALID, "unknown option '--%.*s' (see %s%s%s --help)", (int)length,
+                       name, line->program, line->verb ? " " : "", line->verb ? line->verb : "");
+    return NULL;
 }
 
-static enum hal_status find_name(const struct hal_command_line *line, const char *name,
-                                 size_t length, const struct hal_option **out_option)
+/* NULL, with a message: there is none, or several. */
+static const struct hal_option *find_name(const struct hal_command_line *line, const char *name,
+                                          size_t length)
 {
     const struct hal_option *found = NULL, *other = NULL;
     for (const struct hal_option *o = NULL; (o = following(line, o)) != NULL;) {
         if (!o->name || strncmp(o->name, name, length) != 0 || length == 0)
             continue;
-        if (!o->name[length]) {
-            *out_option = real(line, o);
-            return HAL_OK;
-        }
+        if (!o->name[length])
+            return real(line, o);
         if (!found)
             found = o;
         else if (real(line, o) != real(line, found))
@@ -137,27 +139,26 @@ static enum hal_status find_name(const struct hal_command_line *line, const char
     }
     if (!found)
         return refuse_unknown(line, name, length);
-    if (other)
-        return hal_fail(HAL_INVALID, "option '--%.*s' may be '--%s' or '--%s'", (int)length, name,
-                        found->name, other->name);
-    *out_option = real(line, found);
-    return HAL_OK;
+    if (!other)
+        return real(line, found);
+    (void)hal_fail(HAL_INVALID, "option '--%.*s' may be '--%s' or '--%s'", (int)length, name,
+                   found->name, other->name);
+    return NULL;
 }
 
-/* The letter at `at`, in `argument`. */
-static enum hal_status find_letter(const struct hal_command_line *line, const char *argument,
-                                   const char *at, const struct hal_option **out_option)
+/* The letter at `at`, in `argument`. NULL, with a message: there is none. */
+static const struct hal_option *find_letter(const struct hal_command_line *line,
+                                            const char *argument, const char *at)
 {
     for (const struct hal_option *o = NULL; (o = following(line, o)) != NULL;) {
-        if (o->name && o->letter == *at) {
-            *out_option = real(line, o);
-            return HAL_OK;
-        }
+        if (o->name && o->letter == *at)
+            return real(line, o);
     }
     const char *word = argument[2] ? argument : "";
-    return hal_fail(HAL_INVALID, "unknown option '-%c'%s%s%s (see %s%s%s --help)", *at,
-                    *word ? " in '" : "", word, *word ? "'" : "", line->program,
-                    line->verb ? " " : "", line->verb ? line->verb : "");
+    (void)hal_fail(HAL_INVALID, "unknown option '-%c'%s%s%s (see %s%s%s --help)", *at,
+                   *word ? " in '" : "", word, *word ? "'" : "", line->program,
+                   line->verb ? " " : "", line->verb ? line->verb : "");
+    return NULL;
 }
 
 /* ---- Taking it ----------------------------------------------------------------------------- */
@@ -203,9 +204,10 @@ static enum hal_status take_long(struct parser *p, char *argument)
 {
     char *name = argument + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    const struct hal_option *option = NULL; /* for compilers that do not see how it is set */
+    const struct hal_option *option = find_name(p->line, name, length);
     char written[NAME_BYTES + 3];
-    HAL_TRY(find_name(p->line, name, length, &option));
+    if (!option)
+        return HAL_INVALID;
     snprintf(written, sizeof written, "--%s", option->name);
     return take(p, option, written, equals ? equals + 1 : NULL);
 }
@@ -214,9 +216,10 @@ static enum hal_status take_long(struct parser *p, char *argument)
 static enum hal_status take_letters(struct parser *p, char *argument)
 {
     for (char *at = argument + 1; *at && p->out->asked == HAL_ASKED_NOTHING; at++) {
-        const struct hal_option *option = NULL; /* for compilers that do not see how it is set */
+        const struct hal_option *option = find_letter(p->line, argument, at);
         const char written[] = {'-', *at, '\0'};
-        HAL_TRY(find_letter(p->line, argument, at, &option));
+        if (!option)
+            return HAL_INVALID;
         if (at[1] == '=')
             return take(p, option, written, at + 2);
         if (at[1] && option->argument && !is_optional(option))

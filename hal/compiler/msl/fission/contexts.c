@@ -275,8 +275,8 @@ static ir_value see(struct split *s, struct region *region, ir_value value)
     const size_t block = cfg_number(&f->cfg, LLVMGetInstructionParent(value));
     if (block == SIZE_MAX)
         return value; /* made for this very place */
-    if (!variable && split_region_of(s, f->cfg.blocks[block]) == region &&
-        !split_is_start_phi(value, region))
+    const struct region *home = split_region_of(s, f->cfg.blocks[block]);
+    if (!variable && home && home == region && !split_is_start_phi(value, region))
         return value;
     ir_value here = (ir_value)ir_map_get(&region->local, value);
     if (here)
