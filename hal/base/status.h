@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status codes, and the message that goes with the last failure of the calling thread.
+/* Status codes, and the message of the calling thread's last failure.
  *
- * A function that can fail returns `enum hal_status`. The place that detects a failure calls
+ * A function that can fail returns `enum hal_status`. The code that detects a failure calls
  * hal_fail(), which stores one line of text for the calling thread and returns the code, so that
  * detection reads `return hal_fail(HAL_IO, "cannot open '%s': %s", path, strerror(errno));`.
- * Callers add what they know with hal_add_context() and hand the code on; only a program's main
- * prints. Nothing is allocated, nothing needs to be freed.
+ * Callers add context with hal_add_context() and return the code; only a program's main prints.
+ * Nothing is allocated, so nothing needs to be freed.
  *
- * Threads: the message belongs to the thread on which the failure was returned. Whoever hands a
+ * Threads: the message belongs to the thread on which the failure was returned. Code that passes a
  * failure to another thread copies the text (semaphores and the capture writer do). */
 #ifndef HAL_BASE_STATUS_H
 #define HAL_BASE_STATUS_H
@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* clang-format off */
-/* The numbers are written into traces: never reuse one. */
+/* The numbers are written into traces: never reuse a number. */
 #define HAL_STATUS_LIST(X)                                                        \
     X(HAL_OK,          0, "ok",             "it worked")                          \
     X(HAL_INVALID,     1, "invalid",        "an argument or a state is wrong")    \
@@ -53,10 +53,11 @@ enum hal_status {
 #define HAL_API
 #endif
 
-/* Bytes that a message can have, its end included; a longer one is cut and ends in "...". */
+/* Maximum size of a message, terminator included; a longer one is truncated and ends in "...". */
 enum { HAL_MESSAGE_BYTES = 4096 };
 
-/* The code's name as prose, for example "not found". Never NULL; "unknown status" otherwise. */
+/* Returns the code's name as prose, for example "not found"; "unknown status" for other numbers.
+ * Never NULL. */
 HAL_API const char *hal_status_name(enum hal_status status);
 
 /* Stores the message for the calling thread and returns `status`, which must not be HAL_OK. */
@@ -65,11 +66,11 @@ HAL_API enum hal_status hal_fail_va(enum hal_status status, const char *format, 
     HAL_PRINTF(2, 0);
 
 #ifdef __clang_analyzer__
-/* What the analyzer cannot see from another file: a failure is never HAL_OK. */
+/* For the analyzer, which cannot see it from another file: a failure is never HAL_OK. */
 #define hal_fail(status, ...) (hal_fail(status, __VA_ARGS__), (status))
 #endif
 
-/* Puts "context: " before the stored message and returns `status` unchanged; does nothing for
+/* Prepends "context: " to the stored message and returns `status` unchanged; does nothing for
  * HAL_OK. */
 HAL_API enum hal_status hal_add_context(enum hal_status status, const char *format, ...)
     HAL_PRINTF(2, 3);
@@ -83,10 +84,11 @@ HAL_API enum hal_status hal_add_context(enum hal_status status, const char *form
     })
 #endif
 
-/* The calling thread's last message. Borrowed until that thread's next failure; never NULL. */
+/* Returns the calling thread's last message. Borrowed until that thread's next failure; never
+ * NULL. */
 HAL_API const char *hal_message(void);
 
-/* Returns early with the status when `expression` fails. */
+/* Returns the status from the enclosing function if `expression` fails. */
 #define HAL_TRY(expression)                                                                        \
     do {                                                                                           \
         enum hal_status hal_try_status = (expression);                                             \
