@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capture layer's own state, and what its files offer each other. */
+/* The capture layer's state and internal interfaces. */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
@@ -10,7 +10,7 @@
 #include "capture/track/outputs.h"
 #include "hal/driver.h"
 
-/* Of a flight recorder (recorder.h). */
+/* State of a flight recorder (recorder.h). */
 struct capture_flight_recorder {
     struct hal_profiling_options options;
     char *file, *window;
@@ -28,7 +28,7 @@ struct capture {
     struct capture_outputs outputs;
     struct capture_stacks stacks;
     struct capture_flight_recorder flight_recorder;
-    struct hal_driver_ops ops; /* capture_ops, or with what only some captures have */
+    struct hal_driver_ops ops; /* capture_ops plus entries that only some captures need */
     bool records_stacks;
     bool times_dispatches;
 };
@@ -42,38 +42,38 @@ static inline struct capture *capture_of(struct hal_driver_device *device)
 
 /* ---- One call ----------------------------------------------------------------------------- */
 
-/* How a call is timed and ordered. The layer keeps to the rule of format/record.h: what others can
- * see takes its ticket before the driver's call, what observes others takes it after. */
+/* Timing and order of a call. The layer follows the rule of format/record.h: calls with effects on
+ * others take their ticket before the driver's call, calls that observe others take it after. */
 struct capture_call {
-    struct capture_thread *thread; /* NULL: the call is only forwarded */
+    struct capture_thread *thread; /* NULL: the call is forwarded only */
     uint64_t ticket;
     int64_t begin_ns, end_ns;
     uint32_t stack;
     enum hal_status status;
-    uint32_t function, message; /* strings, of a call that failed: which and why; 0: it has not */
-    /* Overhead: every so many calls are measured as a whole. */
+    uint32_t function, message; /* strings of a failed call: function and reason; 0: it succeeded */
+    /* Overhead: calls are sampled, and a sampled call is timed as a whole. */
     int64_t entered_ns;
     uint64_t measured_before_ns;
 };
 
 struct capture_call capture_call_enter(struct capture *capture);
 
-/* Right around the driver's call. */
+/* Call these immediately before and after the driver's call. */
 void capture_call_begin(struct capture_call *call);
 void capture_call_end(struct capture_call *call, enum hal_status status);
-/* The same, and where the call failed, its message is recorded as well, when it is left. */
+/* Use instead of capture_call_end to record the message of a failed call as well, on leave. */
 void capture_call_result(struct capture_call *call, const char *function, enum hal_status status);
 
-/* In place of both, for what takes no time worth a second look at the clock. */
+/* Use instead of begin and end for calls too short to time: both timestamps are equal. */
 void capture_call_at_once(struct capture_call *call);
 
-/* After the last record of the call. */
+/* Call this after the last record of the call. */
 void capture_call_leave(struct capture_call *call);
 
-/* What is recorded at all times costs too differently to be sampled: it is measured by itself. */
+/* Measures work whose cost varies too much to be sampled: every occurrence is timed. */
 void capture_call_measure(struct capture_thread *thread, int64_t begin_ns);
 
-/* Stops the recording, not the application. */
+/* Stops the recording but not the application. */
 void capture_no_memory(struct capture *capture, const char *what);
 
 static inline void capture_call_take_ticket(struct capture_call *call)
@@ -89,32 +89,32 @@ struct capture_content {
     uint64_t buffer;
     uint64_t offset, bytes;
     const void *data;
-    const void *before; /* of a change: what the bytes were; NULL: unknown */
-    /* Memory that is read in place while the host may store into it, which this tells: pieces in
-     * which it does become changes without the bytes before. NULL: nobody can. */
+    const void *before; /* for a change: the old bytes; NULL: unknown */
+    /* Detects host stores into memory while it is read in place: pieces with stores become changes
+     * without the bytes before. NULL: stores are not detected. */
     const struct capture_pages *watched_by;
-    uint32_t file; /* string: a queue read the bytes from there; 0: not */
+    uint32_t file; /* string: the file from which a queue read the bytes; 0: none */
     uint64_t file_offset;
-    enum capture_detail detail; /* decided by capture_record_content */
+    enum capture_detail detail; /* set by capture_record_content */
 };
 
-/* Records the bytes as they are now, or what policy and budget leave of them, in pieces with one
- * ticket. */
+/* Records the current bytes, or what policy and budget allow of them, in pieces with one ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
-/* The same, and copies them to `target`, whatever becomes of the recording. */
+/* The same, and also copies them to `target`, even if recording fails. */
 void capture_record_store(struct capture_thread *thread, const struct capture_content *content,
                           uint8_t *target);
 
-/* So many at once; and whether the budget has room for so many more, which are counted. */
+/* Largest piece that may be staged at once. capture_budget_allows reserves `bytes` of the content
+ * budget; false: it is exhausted. */
 uint64_t capture_piece_bytes(const struct capture_stream *stream);
 bool capture_budget_allows(struct capture_stream *stream, uint64_t bytes);
 
-/* A queue is about to read from the file, whose path is the string `name` (files.c). Blocks as that
- * does. */
+/* Records the file that a queue is about to read from; `name` is the string of its path (files.c).
+ * Blocks on file I/O. */
 void capture_record_file(struct capture_thread *thread, const char *path, uint32_t name);
 
-/* In one record of times or stacks of commands, so that it fits into the smallest ring. */
+/* Most entries in one record of times or command stacks, so that it fits into the smallest ring. */
 enum { CAPTURE_MOST_TIMES = 1024 };
 
 /* ---- Records (encode*.c) ------------------------------------------------------------------ */
@@ -123,7 +123,7 @@ void capture_record_object(const struct capture_call *call, enum trace_event_kin
                            const struct hal_object *object, const char *label);
 void capture_record_command_buffer(const struct capture_call *call,
                                    const struct hal_command_buffer *commands);
-/* The creation of one that the core made by itself. */
+/* Records the creation of an object that the core made itself. */
 void capture_record_own_object(const struct capture_call *call, const struct hal_object *object);
 void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,
                            const struct hal_buffer *buffer, uint32_t flags);
@@ -132,11 +132,11 @@ void capture_record_subspan(const struct capture_call *call, const struct hal_bu
 void capture_record_mapping(const struct capture_call *call, enum trace_event_kind kind,
                             const struct hal_mapping *mapping, uint64_t number, uint64_t offset,
                             uint64_t bytes);
-/* `next` made the executable, and tells of its bindings; NULL: it could not. */
+/* `next` made the executable and reflects its bindings; NULL: creation failed. */
 void capture_record_executable(const struct capture_call *call, struct hal_driver_device *next,
                                const struct hal_executable_desc *desc,
                                struct hal_executable *executable, uint32_t flags);
-/* The call works, and is too large for a trace, which says so and goes on. `name`: the HAL's
+/* Records that a successful call is too large for a trace; recording continues. `name`: the HAL
  * function; `ticket`: the call's, unless another record has it. */
 void capture_record_unsupported(const struct capture_call *call, uint64_t ticket, uint64_t object,
                                 const char *name, const char *format, ...)
@@ -169,13 +169,13 @@ void capture_record_scope(struct capture_thread *thread, const char *name);
 
 /* ---- Late begin (snapshot.c) -------------------------------------------------------------- */
 
-/* True when the device has live objects. */
+/* True if the device has live objects. */
 bool capture_snapshot_needed(const struct capture *capture);
 
 /* Records the live objects and their contents. Blocks. */
 enum hal_status capture_snapshot(struct capture *capture) HAL_CHECKED;
 
-/* Frees what the layer keeps at live objects. */
+/* Frees the layer's data of live objects. */
 void capture_forget_objects(struct capture *capture);
 
 #endif

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every limit that protects a reader from a hostile or damaged file, in one place. A writer keeps
- * to them too, so a file of ours never meets one. */
+/* All limits that protect a reader from a hostile or damaged file, in one place. The writer obeys
+ * them too, so our own files never exceed them. */
 #ifndef FORMAT_LIMITS_H
 #define FORMAT_LIMITS_H
 
-/* One top-level field of the message; what a 32-bit viewer can still buffer. */
+/* One top-level field of the message: the most that a 32-bit viewer can buffer. */
 #define TRACE_MAX_FIELD_BYTES (16u << 20)
 /* One frame, decompressed. */
 #define TRACE_MAX_FRAME_BYTES (64u << 20)
-/* Memory that decoding one field may take. */
+/* Memory for decoding one field. */
 #define TRACE_MAX_DECODE_BYTES (256u << 20)
-/* One content. Buffer contents are cut into pieces, an executable is one content. */
+/* One content. Buffer contents are split into pieces; an executable is one content. */
 #define TRACE_MAX_CONTENT_BYTES (64u << 20)
-/* Different contents of one trace, of which a reader keeps sizes and digests. So many have room in
- * an index with all digests: what was captured can be recompressed. */
+/* Distinct contents of one trace, whose sizes and digests a reader keeps. An index with all digests
+ * has room for this many, so any capture can be recompressed. */
 #define TRACE_MAX_CONTENTS (24u << 20)
-/* One piece of buffer contents: larger ranges are recorded as several events. */
+/* One piece of buffer contents; larger ranges are recorded as several events. */
 #define TRACE_PIECE_BYTES (4u << 20)
-/* One string; longer labels are cut by the capture. */
+/* One string; the capture truncates longer labels. */
 #define TRACE_MAX_STRING_BYTES (64u << 10)
 #define TRACE_MAX_STRINGS      (1u << 22)
 #define TRACE_MAX_STACK_FRAMES 256u
@@ -38,7 +38,7 @@
 /* Segments of one command buffer. */
 #define TRACE_MAX_SEGMENTS (1u << 26)
 #define TRACE_MAX_QUEUES   64u
-/* That a trace was merged of: each has a queue of its own, so there are never many. */
+/* Captures in a merged trace; each has its own queue, so there are never many. */
 #define TRACE_MAX_CAPTURES 1024u
 /* The index at the end of the file, decompressed. */
 #define TRACE_MAX_INDEX_BYTES (1u << 30)
