@@ -7,8 +7,8 @@
 #include "hal/base/mem.h"
 
 /* Few buffers are searched one by one, without allocating; many through a hash table. More ranges
- * of one buffer than `most_apart` grow together. */
-enum { few = 16, most_apart = 16 };
+ * of one buffer than `MOST_APART` grow together. */
+enum { FEW_RANGES = 16, MOST_APART = 16 };
 
 struct range {
     struct capture_access_range use;
@@ -31,7 +31,7 @@ struct builder {
     size_t last; /* commands often use the range that the one before used */
     bool failed;
     struct dispatched run; /* the last dispatch */
-    struct range own[few];
+    struct range own[FEW_RANGES];
 };
 
 static uint32_t *slot_of(const struct builder *builder, uint64_t key)
@@ -108,7 +108,7 @@ static void insert(struct builder *builder, const struct capture_access_range *u
         at = builder->ranges[at].next - 1;
     struct capture_access_range *known = &builder->ranges[at].use;
     const bool apart = use->begin > known->end || use->end < known->begin;
-    if (apart && builder->ranges[first].count < most_apart) {
+    if (apart && builder->ranges[first].count < MOST_APART) {
         builder->failed |= !append(builder, use);
         if (builder->failed)
             return;
@@ -217,10 +217,10 @@ static __attribute__((noinline)) void add_accesses(struct builder *builder,
 /* ---- The survey --------------------------------------------------------------------------- */
 
 /* No record of a fixed size is larger. */
-enum { fixed_bytes = 64 };
-_Static_assert(sizeof(struct trace_copy) <= fixed_bytes &&
-                   sizeof(struct trace_dispatch_indirect) <= fixed_bytes &&
-                   sizeof(struct trace_fill) <= fixed_bytes,
+enum { FIXED_BYTES = 64 };
+_Static_assert(sizeof(struct trace_copy) <= FIXED_BYTES &&
+                   sizeof(struct trace_dispatch_indirect) <= FIXED_BYTES &&
+                   sizeof(struct trace_fill) <= FIXED_BYTES,
                "they fit");
 
 static inline void survey_bytes(struct capture_survey *survey, const struct hal_segment *segment)
@@ -278,11 +278,11 @@ struct capture_access_ranges *capture_access_ranges_create(
     bool *out_failed)
 {
     struct capture_survey survey = {.record_bytes = commands->arena_bytes,
-                                    .largest_bytes = fixed_bytes};
+                                    .largest_bytes = FIXED_BYTES};
     const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
     struct builder builder;
     builder.ranges = builder.own;
-    builder.capacity = few;
+    builder.capacity = FEW_RANGES;
     builder.count = builder.slot_count = builder.last = 0;
     builder.slots = NULL;
     builder.failed = false;

@@ -5,12 +5,12 @@
 #include "capture/stream/threads.h"
 #include "hal/base/message.h"
 
-enum { measure_every = 16 };
+enum { MEASURE_EVERY = 16 };
 
 struct capture_call capture_call_enter(struct capture *capture)
 {
     struct capture_call call = {.thread = capture_enter(&capture->stream)};
-    if (call.thread && call.thread->calls++ % measure_every == 0) {
+    if (call.thread && call.thread->calls++ % MEASURE_EVERY == 0) {
         call.entered_ns = hal_clock_ns();
         call.measured_before_ns = call.thread->measured_ns;
     }
@@ -58,7 +58,7 @@ void capture_call_leave(struct capture_call *call)
     const int64_t exact_ns = (int64_t)(thread->measured_ns - call->measured_before_ns);
     const int64_t spent_ns = hal_clock_ns() - call->entered_ns - inside_ns - exact_ns;
     if (spent_ns > 0)
-        atomic_fetch_add_explicit(&thread->overhead_ns, (uint64_t)spent_ns * measure_every,
+        atomic_fetch_add_explicit(&thread->overhead_ns, (uint64_t)spent_ns * MEASURE_EVERY,
                                   memory_order_relaxed);
 }
 

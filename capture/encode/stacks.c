@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { max_frames = 128, stack_buckets = 1 << 14, module_buckets = 1 << 10 };
+enum { MAX_FRAMES = 128, STACK_BUCKETS = 1 << 14, MODULE_BUCKETS = 1 << 10 };
 
 /* ---- Modules ---- */
 
@@ -180,7 +180,7 @@ static int unwind_slowly(void **frames)
     int count = 0;
     if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
         return 0;
-    while (count < max_frames && unw_step(&cursor) > 0 &&
+    while (count < MAX_FRAMES && unw_step(&cursor) > 0 &&
            unw_get_reg(&cursor, UNW_REG_IP, &address) == 0 && address)
         frames[count++] = (void *)(uintptr_t)address;
     return count;
@@ -193,20 +193,20 @@ static int unwind(void **frames)
 #ifdef __APPLE__ /* its libunwind has no other way */
     return unwind_slowly(frames);
 #else
-    return __tsan_init ? unwind_slowly(frames) : unw_backtrace(frames, max_frames);
+    return __tsan_init ? unwind_slowly(frames) : unw_backtrace(frames, MAX_FRAMES);
 #endif
 }
 
 enum hal_status capture_stacks_init(struct capture_stacks *stacks, const void *hal)
 {
     memset(stacks, 0, sizeof *stacks);
-    HAL_TRY(capture_table_init(&stacks->stacks, stack_buckets, TRACE_MAX_STACKS - 1));
-    HAL_TRY(capture_table_init(&stacks->modules, module_buckets, TRACE_MAX_MODULES - 1));
+    HAL_TRY(capture_table_init(&stacks->stacks, STACK_BUCKETS, TRACE_MAX_STACKS - 1));
+    HAL_TRY(capture_table_init(&stacks->modules, MODULE_BUCKETS, TRACE_MAX_MODULES - 1));
     /* Linked into the program, they have no frames that can be told from the rest. */
     stacks->own = capture_modules_range((const void *)&capture_stacks_init);
     stacks->hal = capture_modules_range(hal);
     /* The library sets itself up at its first walk: before there are threads that walk at once. */
-    void *frames[max_frames];
+    void *frames[MAX_FRAMES];
     prepare_library();
     (void)unwind(frames);
     return HAL_OK;
@@ -265,7 +265,7 @@ __attribute__((noinline)) uint32_t capture_stack(struct capture_stacks *stacks,
     uint32_t id = capture_trails_find(thread->trails, frame);
     if (id)
         return id;
-    void *frames[max_frames];
+    void *frames[MAX_FRAMES];
     const int found = unwind(frames);
     id = number(stacks, thread, frames, found);
     if (id)

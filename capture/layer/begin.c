@@ -17,13 +17,13 @@
 HAL_API hal_layer_begin hal_capture_begin;
 
 enum {
-    default_staging_mib = 256,
-    default_ring_kib = 8 << 10,
-    default_copies_mib = 1 << 10, /* where nobody knows how much memory there is */
-    smallest_ring_kib = CAPTURE_LEAST_RING_BYTES >> 10,
-    largest_ring_kib = 1 << 20,
-    largest_staging_mib = 1 << 18,
-    command_line_bytes = 1 << 16,
+    DEFAULT_STAGING_MIB = 256,
+    DEFAULT_RING_KIB = 8 << 10,
+    DEFAULT_COPIES_MIB = 1 << 10, /* where nobody knows how much memory there is */
+    SMALLEST_RING_KIB = CAPTURE_LEAST_RING_BYTES >> 10,
+    LARGEST_RING_KIB = 1 << 20,
+    LARGEST_STAGING_MIB = 1 << 18,
+    COMMAND_LINE_BYTES = 1 << 16,
 };
 
 /* ---- Options ---- */
@@ -90,10 +90,10 @@ static enum hal_status read_options(const struct hal_profiling_options *options,
                                     struct capture_stream_options *out_options)
 {
     uint64_t staging_mib, ring_kib;
-    HAL_TRY(read_size("HAL_DEVICE_PROFILING_STAGING_MIB", default_staging_mib, 1,
-                      largest_staging_mib, &staging_mib));
-    HAL_TRY(read_size("HAL_DEVICE_PROFILING_RING_KIB", default_ring_kib, smallest_ring_kib,
-                      largest_ring_kib, &ring_kib));
+    HAL_TRY(read_size("HAL_DEVICE_PROFILING_STAGING_MIB", DEFAULT_STAGING_MIB, 1,
+                      LARGEST_STAGING_MIB, &staging_mib));
+    HAL_TRY(read_size("HAL_DEVICE_PROFILING_RING_KIB", DEFAULT_RING_KIB, SMALLEST_RING_KIB,
+                      LARGEST_RING_KIB, &ring_kib));
     *out_options =
         (struct capture_stream_options){.destination = options->file,
                                         .sidecar_folder = getenv("HAL_DEVICE_PROFILING_SIDECAR"),
@@ -108,9 +108,9 @@ static enum hal_status read_options(const struct hal_profiling_options *options,
 static enum hal_status read_copy_limit(uint64_t *out_bytes)
 {
     uint64_t mib;
-    HAL_TRY(read_size("HAL_DEVICE_PROFILING_COPIES_MIB", 0, 1, largest_staging_mib, &mib));
+    HAL_TRY(read_size("HAL_DEVICE_PROFILING_COPIES_MIB", 0, 1, LARGEST_STAGING_MIB, &mib));
     const uint64_t memory = hal_memory_total_bytes();
-    *out_bytes = mib ? mib << 20 : memory ? memory / 4 : (uint64_t)default_copies_mib << 20;
+    *out_bytes = mib ? mib << 20 : memory ? memory / 4 : (uint64_t)DEFAULT_COPIES_MIB << 20;
     return HAL_OK;
 }
 
@@ -127,13 +127,13 @@ struct process {
 static void read_command_line(struct process *process)
 {
     const int descriptor = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    process->command_line = malloc(command_line_bytes + 1);
+    process->command_line = malloc(COMMAND_LINE_BYTES + 1);
     if (descriptor < 0 || !process->command_line) {
         if (descriptor >= 0)
             close(descriptor);
         return;
     }
-    const ssize_t bytes = read(descriptor, process->command_line, command_line_bytes);
+    const ssize_t bytes = read(descriptor, process->command_line, COMMAND_LINE_BYTES);
     close(descriptor);
     const char *end = process->command_line + (bytes > 0 ? bytes : 0);
     size_t capacity = 0;

@@ -89,7 +89,7 @@ static void object_created(struct hal_driver_device *self, struct hal_object *ob
     capture_call_leave(&call);
 }
 
-enum { few_segments = 64 };
+enum { FEW_SEGMENTS = 64 };
 
 static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
@@ -115,7 +115,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
             capture_no_memory(capture, "what a command buffer writes");
         capture_record_seal(&call, commands, &survey, 0);
     }
-    if (commands->segment_count > few_segments) /* else it can be sampled */
+    if (commands->segment_count > FEW_SEGMENTS) /* else it can be sampled */
         capture_call_measure(call.thread, call.end_ns);
     capture_call_leave(&call);
     return call.status;

@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-enum { window_bytes = 16 << 20 };
+enum { WINDOW_BYTES = 16 << 20 };
 
 struct objects {
     struct hal_object **list;
@@ -79,7 +79,7 @@ static enum hal_status init_copier(struct copier *copier, struct hal_driver_devi
 {
     *copier = (struct copier){.next = next};
     const struct hal_buffer_desc desc = {.label = "snapshot",
-                                         .bytes = window_bytes,
+                                         .bytes = WINDOW_BYTES,
                                          .memory =
                                              HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT,
                                          .usage = HAL_USAGE_TRANSFER | HAL_USAGE_MAPPING};
@@ -165,7 +165,7 @@ static enum hal_status record_buffer_contents(struct capture *capture, struct co
     if (!copier->next)
         HAL_TRY(init_copier(copier, capture->device.next));
     for (uint64_t offset = 0, bytes; offset < buffer->bytes; offset += bytes) {
-        bytes = buffer->bytes - offset < window_bytes ? buffer->bytes - offset : window_bytes;
+        bytes = buffer->bytes - offset < WINDOW_BYTES ? buffer->bytes - offset : WINDOW_BYTES;
         HAL_TRY(copy_window(copier, buffer, offset, bytes));
         HAL_TRY(record_mapped(capture, copier->target, buffer, offset, bytes));
     }

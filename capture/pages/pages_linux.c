@@ -16,12 +16,12 @@
 #endif
 
 enum {
-    feature_wp_shmem = 1 << 12,
-    feature_wp_unpopulated = 1 << 13,
-    feature_wp_async = 1 << 15,
-    scan_protect = 1 << 0,
-    scan_check_async = 1 << 1,
-    page_is_written = 1 << 1,
+    FEATURE_WP_SHMEM = 1 << 12,
+    FEATURE_WP_UNPOPULATED = 1 << 13,
+    FEATURE_WP_ASYNC = 1 << 15,
+    SCAN_PROTECT = 1 << 0,
+    SCAN_CHECK_ASYNC = 1 << 1,
+    PAGE_IS_WRITTEN = 1 << 1,
 };
 
 struct scan_region {
@@ -38,8 +38,8 @@ struct scan_argument {
 static bool ask_for_features(int descriptor)
 {
     struct uffdio_api api = {.api = UFFD_API,
-                             .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | feature_wp_shmem |
-                                         feature_wp_unpopulated | feature_wp_async};
+                             .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | FEATURE_WP_SHMEM |
+                                         FEATURE_WP_UNPOPULATED | FEATURE_WP_ASYNC};
     return ioctl(descriptor, UFFDIO_API, &api) == 0;
 }
 
@@ -59,8 +59,8 @@ static int scan(const struct capture_pages *pages, const struct capture_page_run
         .end = (uint64_t)(uintptr_t)range->end,
         .regions = (uint64_t)(uintptr_t)regions,
         .region_count = limit,
-        .all_of = page_is_written,
-        .returned = page_is_written,
+        .all_of = PAGE_IS_WRITTEN,
+        .returned = PAGE_IS_WRITTEN,
     };
     const int count = still_works(pages) ? ioctl(pages->pagemap.number, SCAN_PAGES, &argument) : -1;
     *out_end = argument.walk_end;
@@ -70,12 +70,12 @@ static int scan(const struct capture_pages *pages, const struct capture_page_run
 bool capture_pages_collect(const struct capture_pages *pages, uint8_t **cursor, uint8_t *end,
                            struct capture_page_run *runs, size_t limit, size_t *out_count)
 {
-    enum { most = 64 };
-    struct scan_region regions[most];
+    enum { MOST_REGIONS = 64 };
+    struct scan_region regions[MOST_REGIONS];
     const struct capture_page_run range = {*cursor, end};
     uint64_t walk_end;
-    const int count = scan(pages, &range, scan_protect | scan_check_async, regions,
-                           limit < most ? limit : most, &walk_end);
+    const int count = scan(pages, &range, SCAN_PROTECT | SCAN_CHECK_ASYNC, regions,
+                           limit < MOST_REGIONS ? limit : MOST_REGIONS, &walk_end);
     if (count < 0)
         return false;
     for (int i = 0; i < count; i++)
@@ -94,7 +94,7 @@ bool capture_pages_any(const struct capture_pages *pages, const uint8_t *data, u
     const struct capture_page_run range = {(uint8_t *)begin, (uint8_t *)end};
     struct scan_region region;
     uint64_t walk_end;
-    return scan(pages, &range, scan_check_async, &region, 1, &walk_end) != 0;
+    return scan(pages, &range, SCAN_CHECK_ASYNC, &region, 1, &walk_end) != 0;
 }
 
 static bool forget_writes(const struct capture_pages *pages, uint8_t *begin, uint8_t *end)

@@ -5,9 +5,9 @@
 #include "hal/base/mem.h"
 
 enum {
-    slice_bytes = CAPTURE_SLICE_BYTES,
-    looked_at = 64,   /* records are looked through for contents before one is written */
-    staged_share = 4, /* of the staging, in which a slice's contents lie at most, about */
+    SLICE_BYTES = CAPTURE_SLICE_BYTES,
+    LOOKED_AT = 64,   /* records are looked through for contents before one is written */
+    STAGED_SHARE = 4, /* of the staging, in which a slice's contents lie at most, about */
 };
 
 void capture_drain_fail(struct capture_drain *drain, enum hal_status status)
@@ -150,7 +150,7 @@ static void announce_next(struct capture_drain *drain, const uint8_t *at, const 
     if (drain->announced_to < at)
         drain->announced_to = at;
     at = drain->announced_to;
-    for (unsigned i = 0; i < looked_at && at < end; i++) {
+    for (unsigned i = 0; i < LOOKED_AT && at < end; i++) {
         const struct trace_event *event = (const void *)at;
         const struct trace_content_event *content = (const void *)at;
         if ((event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) &&
@@ -215,11 +215,11 @@ static uint64_t staged_bytes(const struct trace_event *event)
 static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *data, uint64_t bytes)
 {
     const struct capture_staging *staging = &thread->stream->staging;
-    const uint64_t most_staged = staging->bytes / staged_share;
-    if (bytes <= slice_bytes && capture_staging_used(staging) <= most_staged)
+    const uint64_t most_staged = staging->bytes / STAGED_SHARE;
+    if (bytes <= SLICE_BYTES && capture_staging_used(staging) <= most_staged)
         return bytes;
     uint64_t at = 0, staged = 0, segments = thread->segment_bytes;
-    while (at < bytes && at < slice_bytes && staged < most_staged) {
+    while (at < bytes && at < SLICE_BYTES && staged < most_staged) {
         if (segments) {
             const struct trace_segment *segment = (const void *)(data + at);
             segments -= segment->bytes;

@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-enum { first_block_entries = 64, huge_page_bytes = 2 << 20 };
+enum { FIRST_BLOCK_ENTRIES = 64, HUGE_PAGE_BYTES = 2 << 20 };
 
 struct entry {
     _Atomic uint32_t next; /* index + 1; 0: none */
@@ -24,12 +24,12 @@ static struct entry *entry_of(void *user)
 
 static uint32_t block_first(unsigned block)
 {
-    return (uint32_t)(first_block_entries * ((1u << block) - 1));
+    return (uint32_t)(FIRST_BLOCK_ENTRIES * ((1u << block) - 1));
 }
 
 static struct entry *entry_at(struct capture_pool *pool, uint32_t index)
 {
-    const unsigned block = 31u - (unsigned)__builtin_clz(index / first_block_entries + 1);
+    const unsigned block = 31u - (unsigned)__builtin_clz(index / FIRST_BLOCK_ENTRIES + 1);
     uint8_t *memory = atomic_load_explicit(&pool->blocks[block], memory_order_acquire);
     return (struct entry *)(void *)(memory + (index - block_first(block)) * pool->entry_bytes);
 }
@@ -82,12 +82,12 @@ static struct entry *pop(struct capture_pool *pool)
 /* A large block is worth huge pages: else each handful of entries costs its thread a fault. */
 static uint8_t *allocate_block(uint64_t bytes)
 {
-    if (bytes < huge_page_bytes / 2)
+    if (bytes < HUGE_PAGE_BYTES / 2)
         return malloc(bytes);
-    uint8_t *memory = aligned_alloc(huge_page_bytes, hal_align_up(bytes, huge_page_bytes));
+    uint8_t *memory = aligned_alloc(HUGE_PAGE_BYTES, hal_align_up(bytes, HUGE_PAGE_BYTES));
 #ifdef MADV_HUGEPAGE
     if (memory) /* a wish */
-        (void)madvise(memory, hal_align_up(bytes, huge_page_bytes), MADV_HUGEPAGE);
+        (void)madvise(memory, hal_align_up(bytes, HUGE_PAGE_BYTES), MADV_HUGEPAGE);
 #endif
     return memory;
 }
@@ -99,7 +99,7 @@ static bool add_block_locked(struct capture_pool *pool)
         block++;
     if (block == CAPTURE_POOL_BLOCKS)
         return false;
-    const uint32_t count = (uint32_t)first_block_entries << block;
+    const uint32_t count = (uint32_t)FIRST_BLOCK_ENTRIES << block;
     uint8_t *memory = allocate_block((uint64_t)count * pool->entry_bytes);
     if (!memory)
         return false;

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-enum { first_touched_bytes = 16 << 10 };
+enum { FIRST_TOUCHED_BYTES = 16 << 10 };
 
 enum hal_status capture_ring_map(const struct capture_sidecar *sidecar,
                                  const struct trace_ring_slot *slot, uint8_t **out_base)
 {
     HAL_TRY(capture_sidecar_map_twice(sidecar, slot->offset, slot->bytes, out_base));
     /* Of the second mapping little more is touched than what crosses the end. */
-    capture_sidecar_prefault(*out_base, slot->bytes + first_touched_bytes);
+    capture_sidecar_prefault(*out_base, slot->bytes + FIRST_TOUCHED_BYTES);
     return HAL_OK;
 }
 

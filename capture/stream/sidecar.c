@@ -24,7 +24,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { most_names = 10000 };
+enum { MOST_NAMES = 10000 };
 
 static const char object_name[] = "the capture's memory";
 
@@ -64,7 +64,7 @@ static enum hal_status create_file(const struct capture_sidecar_desc *desc, char
                                    int *out_descriptor)
 {
     static _Atomic unsigned last_number;
-    for (unsigned tries = 0; tries < most_names; tries++) {
+    for (unsigned tries = 0; tries < MOST_NAMES; tries++) {
         char *path = make_path(desc, atomic_fetch_add(&last_number, 1));
         if (!path)
             return hal_fail(HAL_NO_MEMORY, "no memory for the name of a sidecar");
@@ -89,7 +89,7 @@ static enum hal_status create_file(const struct capture_sidecar_desc *desc, char
         if (error != EEXIST)
             return HAL_IO;
     }
-    return hal_fail(HAL_IO, "the folder of the sidecar has %d of this process already", most_names);
+    return hal_fail(HAL_IO, "the folder of the sidecar has %d of this process already", MOST_NAMES);
 }
 
 static enum hal_status check_room(int descriptor, const char *path, uint64_t least)

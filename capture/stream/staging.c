@@ -8,11 +8,11 @@
 
 /* Less than this is not worth a call of its own: memory comes in blocks then. */
 enum {
-    small_bytes = 16 << 10,
-    block_bytes = 64 << 10,
-    large_bytes = 4 * CAPTURE_LARGE_PAGE_BYTES,
-    large_share = 8, /* of the staging, which is small where there is little room */
-    word_bits = 64,
+    SMALL_BYTES = 16 << 10,
+    BLOCK_BYTES = 64 << 10,
+    LARGE_BYTES = 4 * CAPTURE_LARGE_PAGE_BYTES,
+    LARGE_SHARE = 8, /* of the staging, which is small where there is little room */
+    WORD_BITS = 64,
 };
 
 static uint64_t claim_bytes(uint64_t bytes)
@@ -27,7 +27,7 @@ enum hal_status capture_staging_init(struct capture_staging *staging,
     memset(staging, 0, sizeof *staging);
     staging->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t pages = header->staging_bytes / staging->page_bytes;
-    staging->present = hal_alloc((size_t)(pages / word_bits + 1), sizeof *staging->present);
+    staging->present = hal_alloc((size_t)(pages / WORD_BITS + 1), sizeof *staging->present);
     if (!staging->present)
         return hal_fail(HAL_NO_MEMORY, "no memory for the staging's pages");
     const enum hal_status status = capture_sidecar_map_twice(sidecar, header->staging_offset,
@@ -86,8 +86,8 @@ static _Atomic uint64_t *word_of(const struct capture_staging *staging, uint64_t
                                  uint64_t *out_bit)
 {
     page %= staging->bytes / staging->page_bytes;
-    *out_bit = (uint64_t)1 << page % word_bits;
-    return &staging->present[page / word_bits];
+    *out_bit = (uint64_t)1 << page % WORD_BITS;
+    return &staging->present[page / WORD_BITS];
 }
 
 static bool are_present(const struct capture_staging *staging, struct pages pages)
@@ -138,10 +138,10 @@ static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t p
                                      uint64_t bytes)
 {
     const uint64_t offset = position % staging->bytes, end = offset + bytes;
-    const uint64_t begin = offset / block_bytes * block_bytes;
-    const uint64_t stop = hal_min_u64(hal_align_up(end, block_bytes), staging->bytes);
+    const uint64_t begin = offset / BLOCK_BYTES * BLOCK_BYTES;
+    const uint64_t stop = hal_min_u64(hal_align_up(end, BLOCK_BYTES), staging->bytes);
     const uint64_t rest = end > staging->bytes ? end - staging->bytes : 0;
-    const uint64_t around = hal_min_u64(hal_align_up(rest, block_bytes), staging->bytes);
+    const uint64_t around = hal_min_u64(hal_align_up(rest, BLOCK_BYTES), staging->bytes);
     HAL_TRY(commit(staging, begin, stop - begin));
     HAL_TRY(commit(staging, 0, around));
     set_present(staging, pages_of(staging, begin, stop - begin));
@@ -159,10 +159,10 @@ void capture_staging_prepare(struct capture_staging *staging, uint64_t position,
  * what may never be needed: other captures share it. */
 void capture_staging_prepare_large(struct capture_staging *staging)
 {
-    if (staging->bytes >= large_share * large_bytes &&
+    if (staging->bytes >= LARGE_SHARE * LARGE_BYTES &&
         capture_sidecar_commit_large(staging->sidecar, staging->sidecar->header->staging_offset,
-                                     large_bytes))
-        set_present(staging, pages_of(staging, 0, large_bytes));
+                                     LARGE_BYTES))
+        set_present(staging, pages_of(staging, 0, LARGE_BYTES));
 }
 
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
@@ -170,7 +170,7 @@ enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t po
 {
     const struct pages pages = pages_of(staging, position, bytes);
     if (!are_present(staging, pages)) {
-        if (!beside && bytes >= small_bytes && write_through(staging, position, data, bytes)) {
+        if (!beside && bytes >= SMALL_BYTES && write_through(staging, position, data, bytes)) {
             set_present(staging, pages);
             return HAL_OK;
         }

@@ -18,11 +18,11 @@
 #endif
 
 enum {
-    full_rings = 64,
-    string_buckets = 1 << 16,
-    file_buckets = 256,
-    enough_staging_bytes = 8 << 20,
-    most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
+    FULL_RINGS = 64,
+    STRING_BUCKETS = 1 << 16,
+    FILE_BUCKETS = 256,
+    ENOUGH_STAGING_BYTES = 8 << 20,
+    MOST_SPARE_BYTES = 2 * TRACE_MAX_RECORD_BYTES,
 };
 
 /* ---- Opening and closing ---- */
@@ -57,7 +57,7 @@ static enum hal_status open_sidecar(struct capture_stream *stream,
         .destination = options->destination,
         .start_ns = options->start_ns,
         .staging_bytes = options->staging_bytes,
-        .rings_bytes = full_rings * options->ring_bytes + spare,
+        .rings_bytes = FULL_RINGS * options->ring_bytes + spare,
         .least_room = 2 * options->ring_bytes + options->staging_bytes,
     };
     HAL_TRY(capture_sidecar_open(&desc, &stream->sidecar));
@@ -84,7 +84,7 @@ static enum hal_status open_largest(struct capture_stream *stream,
                                     const char *folder, uint64_t least_staging)
 {
     struct capture_stream_options sized = *options;
-    uint64_t spare = most_spare_bytes;
+    uint64_t spare = MOST_SPARE_BYTES;
     const uint64_t limit = staging_limit();
     while (sized.staging_bytes > limit && sized.staging_bytes > CAPTURE_LEAST_STAGING_BYTES)
         sized.staging_bytes /= 2;
@@ -110,7 +110,7 @@ static enum hal_status open_memory(struct capture_stream *stream,
     const char *folder = options->sidecar_folder;
     if (folder && folder[0])
         return open_largest(stream, options, folder, CAPTURE_LEAST_STAGING_BYTES);
-    if (open_largest(stream, options, TRACE_SIDECAR_FOLDER, enough_staging_bytes) == HAL_OK ||
+    if (open_largest(stream, options, TRACE_SIDECAR_FOLDER, ENOUGH_STAGING_BYTES) == HAL_OK ||
         open_largest(stream, options, NULL, CAPTURE_LEAST_STAGING_BYTES) == HAL_OK)
         return HAL_OK;
     return open_largest(stream, options, TRACE_SIDECAR_FOLDER, CAPTURE_LEAST_STAGING_BYTES);
@@ -145,9 +145,9 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
     if (status == HAL_OK)
         status = open_memory(stream, options);
     if (status == HAL_OK)
-        status = capture_table_init(&stream->strings, string_buckets, TRACE_MAX_STRINGS - 1);
+        status = capture_table_init(&stream->strings, STRING_BUCKETS, TRACE_MAX_STRINGS - 1);
     if (status == HAL_OK)
-        status = capture_table_init(&stream->files, file_buckets, TRACE_MAX_STRINGS - 1);
+        status = capture_table_init(&stream->files, FILE_BUCKETS, TRACE_MAX_STRINGS - 1);
     if (status != HAL_OK)
         capture_stream_close(stream);
     else

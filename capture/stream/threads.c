@@ -9,7 +9,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
 
-enum { first_ring_bytes = 256 << 10, ready_rings = 4, thread_name_bytes = 64 };
+enum { FIRST_RING_BYTES = 256 << 10, READY_RINGS = 4, THREAD_NAME_BYTES = 64 };
 
 struct membership {
     uint64_t generation;
@@ -232,7 +232,7 @@ static bool may_grow_locked(struct capture_stream *stream, uint64_t bytes)
 /* A thread has several rings rather than a large one: what one thread does not use another can. */
 static uint64_t usual_size(const struct capture_stream *stream)
 {
-    const uint64_t bytes = stream->ring_bytes / ready_rings;
+    const uint64_t bytes = stream->ring_bytes / READY_RINGS;
     return bytes < CAPTURE_LEAST_RING_BYTES ? CAPTURE_LEAST_RING_BYTES : bytes;
 }
 
@@ -272,8 +272,8 @@ void capture_threads_prepare(struct capture_stream *stream)
     uint8_t *base;
     pthread_mutex_lock(&stream->threads_lock);
     (void)capture_sidecar_commit_large(&stream->sidecar, stream->sidecar.header->rings_offset,
-                                       ready_rings * bytes);
-    for (uint32_t i = 0; i < ready_rings; i++) {
+                                       READY_RINGS * bytes);
+    for (uint32_t i = 0; i < READY_RINGS; i++) {
         if (new_slot_locked(stream, bytes, &slot) != HAL_OK ||
             map_slot_locked(stream, slot, &base) != HAL_OK)
             break; /* whoever needs a ring is told */
@@ -287,7 +287,7 @@ void capture_threads_prepare(struct capture_stream *stream)
 static uint64_t first_bytes_locked(const struct capture_stream *stream)
 {
     const bool crowded = stream->rings_used >= area_bytes(stream, 0) / 2;
-    const uint64_t usual = crowded ? CAPTURE_LEAST_RING_BYTES : first_ring_bytes;
+    const uint64_t usual = crowded ? CAPTURE_LEAST_RING_BYTES : FIRST_RING_BYTES;
     return usual_size(stream) < usual ? usual_size(stream) : usual;
 }
 
@@ -315,7 +315,7 @@ static enum hal_status register_thread(struct capture_stream *stream, struct cap
 /* The thread's first record tells who it is. */
 static void introduce(struct capture_thread *thread)
 {
-    char name[thread_name_bytes];
+    char name[THREAD_NAME_BYTES];
     hal_thread_name(name, sizeof name);
     const uint32_t string = capture_string(thread, name);
     struct trace_thread *record = capture_reserve(thread, sizeof *record);

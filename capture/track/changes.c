@@ -9,10 +9,10 @@
  * mapping alone for some time while work was under way: where there is none, pages that both may
  * have written are recorded without the bytes before. */
 enum {
-    small_bytes = 1 << 20,
-    most_copied_bytes = 256 << 20,
-    most_quiet = 64, /* observations */
-    runs_at_once = 64,
+    SMALL_BYTES = 1 << 20,
+    MOST_COPIED_BYTES = 256 << 20,
+    MOST_QUIET = 64, /* observations */
+    RUNS_AT_ONCE = 64,
 };
 
 /* ---- Contents of a mapping ---- */
@@ -123,13 +123,13 @@ void capture_changes_ask_locked(struct capture *capture, struct capture_thread *
                                 const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
     const struct capture_pages *pages = &capture->mappings.pages;
-    struct capture_page_run runs[runs_at_once];
+    struct capture_page_run runs[RUNS_AT_ONCE];
     uint8_t *cursor = page_down(pages, mapping->data + begin);
     uint8_t *last = page_up(pages, mapping->data + end);
     while (cursor < last) {
         size_t count = 1;
         runs[0] = (struct capture_page_run){cursor, last};
-        if (!capture_pages_collect(pages, &cursor, last, runs, runs_at_once, &count))
+        if (!capture_pages_collect(pages, &cursor, last, runs, RUNS_AT_ONCE, &count))
             cursor = last; /* without an answer everything counts as written */
         for (size_t i = 0; i < count; i++)
             take_pages_locked(capture, thread, mapping->buffer, runs[i].begin, runs[i].end);
@@ -246,7 +246,7 @@ static struct capture_mapping *next_marked(struct marks *marks, struct capture_m
 
 static bool is_large(const struct capture_mapping *mapping)
 {
-    return mapping->watched && mapping->bytes > small_bytes;
+    return mapping->watched && mapping->bytes > SMALL_BYTES;
 }
 
 static bool has_stores(const struct capture_mapping *mapping)
@@ -264,7 +264,7 @@ static void begin_copy_locked(struct capture *capture, struct capture_thread *th
 {
     struct capture_mappings *mappings = &capture->mappings;
     capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
-    if (has_stores(mapping) && mapping->bytes <= most_copied_bytes - mappings->copied_bytes)
+    if (has_stores(mapping) && mapping->bytes <= MOST_COPIED_BYTES - mappings->copied_bytes)
         capture_compare_catch_up_locked(capture, thread, mapping);
     if (mapping->shadow)
         mappings->copied_bytes += mapping->bytes;
@@ -450,7 +450,7 @@ static void observe_mapping_locked(struct capture *capture, struct capture_threa
     find_replayed_writers(capture, mapping);
     for (size_t i = 0; mapping->mode & HAL_MAP_READ && i < mappings->seen.count; i++)
         record_seen_locked(mappings, thread, mapping, mappings->seen.list[i]);
-    if (is_large(mapping) && mapping->shadow && ++mapping->quiet > most_quiet)
+    if (is_large(mapping) && mapping->shadow && ++mapping->quiet > MOST_QUIET)
         drop_copy_locked(capture, thread, mapping);
 }
 

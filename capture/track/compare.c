@@ -6,10 +6,10 @@
 #include "hal/base/mem.h"
 
 enum {
-    block_bytes = CAPTURE_BLOCK_BYTES,
-    chunk_blocks = 64, /* copied at once, before the ranges of work are looked up */
-    chunk_bytes = chunk_blocks * block_bytes,
-    word_bytes = 4, /* host and device do not share a word */
+    BLOCK_BYTES = CAPTURE_BLOCK_BYTES,
+    CHUNK_BLOCKS = 64, /* copied at once, before the ranges of work are looked up */
+    CHUNK_BYTES = CHUNK_BLOCKS * BLOCK_BYTES,
+    WORD_BYTES = 4, /* host and device do not share a word */
 };
 
 enum author {
@@ -23,7 +23,7 @@ struct look {
     struct capture_thread *thread;
     struct capture_mapping *mapping;
     uint64_t chunk; /* where the scratch memory begins in the mapping */
-    bool is_changed[chunk_blocks];
+    bool is_changed[CHUNK_BLOCKS];
     enum author author; /* of the bytes that are not recorded yet, in [begin, end) */
     uint64_t begin, end;
 };
@@ -53,7 +53,7 @@ static bool is_different(const struct look *look, uint64_t at)
 static uint64_t word_end(const struct look *look, uint64_t at)
 {
     const uint64_t offset = look->mapping->offset;
-    return hal_min_u64(look->end, (offset + at) / word_bytes * word_bytes + word_bytes - offset);
+    return hal_min_u64(look->end, (offset + at) / WORD_BYTES * WORD_BYTES + WORD_BYTES - offset);
 }
 
 static bool is_word_different(const struct look *look, uint64_t at)
@@ -124,13 +124,13 @@ static bool copy_changes(struct look *look, uint64_t end, bool only_host_pages)
     uint8_t *host_pages = only_host_pages ? mapping->host_pages : NULL;
     bool any = false;
     for (uint64_t at = look->chunk, next; at < end; at = next) {
-        bool *is_changed = &look->is_changed[at / block_bytes - look->chunk / block_bytes];
-        next = hal_min_u64(end, (at / block_bytes + 1) * block_bytes);
+        bool *is_changed = &look->is_changed[at / BLOCK_BYTES - look->chunk / BLOCK_BYTES];
+        next = hal_min_u64(end, (at / BLOCK_BYTES + 1) * BLOCK_BYTES);
         *is_changed = false;
-        if (host_pages && !host_pages[at / block_bytes])
+        if (host_pages && !host_pages[at / BLOCK_BYTES])
             continue;
         if (host_pages)
-            host_pages[at / block_bytes] = 0; /* what is stored from now on counts anew */
+            host_pages[at / BLOCK_BYTES] = 0; /* what is stored from now on counts anew */
         *is_changed = memcmp(mapping->shadow + at, mapping->data + at, next - at) != 0;
         if (*is_changed)
             memcpy(look->capture->mappings.scratch + (at - look->chunk), mapping->data + at,
@@ -161,7 +161,7 @@ static bool has_scratch(struct capture *capture)
 {
     struct capture_mappings *mappings = &capture->mappings;
     if (!mappings->scratch)
-        mappings->scratch = malloc(chunk_bytes);
+        mappings->scratch = malloc(CHUNK_BYTES);
     if (!mappings->scratch)
         capture_stop(&capture->stream, HAL_NO_MEMORY, "no memory for comparing mapped memory");
     return mappings->scratch != NULL;
@@ -171,22 +171,22 @@ void capture_compare_collect_locked(struct capture *capture, struct capture_thre
                                     struct capture_mapping *mapping)
 {
     struct look look = {.capture = capture, .thread = thread, .mapping = mapping};
-    const uint64_t from = mapping->marked_begin / block_bytes * block_bytes;
-    const uint64_t to = hal_min_u64(mapping->bytes, (mapping->marked_end + block_bytes - 1) /
-                                                        block_bytes * block_bytes);
+    const uint64_t from = mapping->marked_begin / BLOCK_BYTES * BLOCK_BYTES;
+    const uint64_t to = hal_min_u64(mapping->bytes, (mapping->marked_end + BLOCK_BYTES - 1) /
+                                                        BLOCK_BYTES * BLOCK_BYTES);
     if (mapping->watched)
         capture_changes_ask_locked(capture, thread, mapping, from, to);
     if (!has_scratch(capture))
         return;
     look.chunk = from;
     for (uint64_t end; look.chunk < to; look.chunk = end) {
-        end = hal_min_u64(to, look.chunk + chunk_bytes);
+        end = hal_min_u64(to, look.chunk + CHUNK_BYTES);
         if (!copy_changes(&look, end, mapping->watched))
             continue;
         capture_changes_find_writers_locked(capture, mapping);
         for (uint64_t at = look.chunk, next; at < end; at = next) {
-            next = hal_min_u64(end, at + block_bytes);
-            if (look.is_changed[(at - look.chunk) / block_bytes])
+            next = hal_min_u64(end, at + BLOCK_BYTES);
+            if (look.is_changed[(at - look.chunk) / BLOCK_BYTES])
                 judge_block(&look, at, next);
         }
         finish_run(&look);
@@ -199,7 +199,7 @@ void capture_compare_collect_locked(struct capture *capture, struct capture_thre
 static void accept_block(struct look *look, uint64_t begin, uint64_t end)
 {
     struct capture_mapping *mapping = look->mapping;
-    if (!mapping->watched || mapping->host_pages[begin / block_bytes]) {
+    if (!mapping->watched || mapping->host_pages[begin / BLOCK_BYTES]) {
         add_to_run(look, begin, end, EITHER);
         return;
     }
@@ -217,7 +217,7 @@ static void copy_between_questions(struct look *look, uint64_t end)
     (void)copy_changes(look, end, false);
     if (!mapping->watched)
         return;
-    for (uint64_t i = look->chunk / block_bytes; i <= (end - 1) / block_bytes; i++)
+    for (uint64_t i = look->chunk / BLOCK_BYTES; i <= (end - 1) / BLOCK_BYTES; i++)
         mapping->host_pages[i] = (uint8_t)(mapping->host_pages[i] << 1);
     capture_changes_ask_locked(look->capture, look->thread, mapping, look->chunk, end);
 }
@@ -225,9 +225,9 @@ static void copy_between_questions(struct look *look, uint64_t end)
 /* What was stored before the copy is done with, where all of the block was looked at. */
 static void forget_pages(const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
-    for (uint64_t at = begin / block_bytes * block_bytes; at < end; at += block_bytes) {
-        uint8_t *page = &mapping->host_pages[at / block_bytes];
-        const bool is_whole = at >= begin && hal_min_u64(at + block_bytes, mapping->bytes) <= end;
+    for (uint64_t at = begin / BLOCK_BYTES * BLOCK_BYTES; at < end; at += BLOCK_BYTES) {
+        uint8_t *page = &mapping->host_pages[at / BLOCK_BYTES];
+        const bool is_whole = at >= begin && hal_min_u64(at + BLOCK_BYTES, mapping->bytes) <= end;
         *page = is_whole ? *page & 1 : *page != 0;
     }
 }
@@ -239,11 +239,11 @@ void capture_compare_observe_locked(struct capture *capture, struct capture_thre
     if (!has_scratch(capture))
         return;
     for (uint64_t chunk_end; look.chunk < end; look.chunk = chunk_end) {
-        chunk_end = hal_min_u64(end, (look.chunk / block_bytes + chunk_blocks) * block_bytes);
+        chunk_end = hal_min_u64(end, (look.chunk / BLOCK_BYTES + CHUNK_BLOCKS) * BLOCK_BYTES);
         copy_between_questions(&look, chunk_end);
         for (uint64_t at = look.chunk, next; at < chunk_end; at = next) {
-            next = hal_min_u64(chunk_end, (at / block_bytes + 1) * block_bytes);
-            if (look.is_changed[at / block_bytes - look.chunk / block_bytes])
+            next = hal_min_u64(chunk_end, (at / BLOCK_BYTES + 1) * BLOCK_BYTES);
+            if (look.is_changed[at / BLOCK_BYTES - look.chunk / BLOCK_BYTES])
                 accept_block(&look, at, next);
         }
         finish_run(&look);
@@ -257,15 +257,15 @@ void capture_compare_observe_locked(struct capture *capture, struct capture_thre
  * stays noted: the next look finds it. */
 static void record_blocks(struct capture_thread *thread, const struct capture_mapping *mapping)
 {
-    for (uint64_t at = 0; at < mapping->bytes; at += block_bytes) {
-        uint8_t *page = &mapping->host_pages[at / block_bytes];
+    for (uint64_t at = 0; at < mapping->bytes; at += BLOCK_BYTES) {
+        uint8_t *page = &mapping->host_pages[at / BLOCK_BYTES];
         if (*page == (CAPTURE_STORED_EVER | 1))
             capture_record_content(
                 thread,
                 &(struct capture_content){.kind = TRACE_HOST_WRITE,
                                           .buffer = mapping->buffer,
                                           .offset = mapping->offset + at,
-                                          .bytes = hal_min_u64(block_bytes, mapping->bytes - at),
+                                          .bytes = hal_min_u64(BLOCK_BYTES, mapping->bytes - at),
                                           .data = mapping->shadow + at});
         *page &= 1;
     }
@@ -278,13 +278,13 @@ void capture_compare_catch_up_locked(struct capture *capture, struct capture_thr
     if (!mapping->shadow)
         return;
     capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
-    for (uint64_t at = 0; at < mapping->bytes; at += block_bytes) {
-        uint8_t *page = &mapping->host_pages[at / block_bytes];
+    for (uint64_t at = 0; at < mapping->bytes; at += BLOCK_BYTES) {
+        uint8_t *page = &mapping->host_pages[at / BLOCK_BYTES];
         if (!*page)
             continue;
         *page |= CAPTURE_STORED_EVER;
         memcpy(mapping->shadow + at, mapping->data + at,
-               hal_min_u64(block_bytes, mapping->bytes - at));
+               hal_min_u64(BLOCK_BYTES, mapping->bytes - at));
     }
     capture_changes_ask_locked(capture, thread, mapping, 0, mapping->bytes);
     record_blocks(thread, mapping);
@@ -295,7 +295,7 @@ bool capture_compare_begin(struct capture_mapping *mapping)
     /* Memory of a new buffer may hold anything, also what the host is about to write; a replay's
      * holds zeros. It is compared with those. */
     mapping->shadow = mapping->is_first ? hal_alloc(mapping->bytes, 1) : malloc(mapping->bytes);
-    mapping->host_pages = hal_alloc((mapping->bytes + block_bytes - 1) / block_bytes, 1);
+    mapping->host_pages = hal_alloc((mapping->bytes + BLOCK_BYTES - 1) / BLOCK_BYTES, 1);
     if (!mapping->shadow || !mapping->host_pages) {
         capture_compare_end(mapping);
         return false;

@@ -6,10 +6,10 @@
 
 /* A program that never looks at a semaphore keeps no more than so many finished submissions here:
  * the oldest are forgotten, which only loses read-backs to verify. */
-enum { max_kept = 65536 };
+enum { MAX_KEPT = 65536 };
 
 /* More are not looked through at each submission. */
-enum { max_searched = 256, max_passes = 64 };
+enum { MAX_SEARCHED = 256, MAX_PASSES = 64 };
 
 /* ---- Semaphores ---- */
 
@@ -202,7 +202,7 @@ static void forget_oldest(struct capture_inflight *inflight)
     take_incoming_locked(inflight);
     uint64_t kept = 0;
     for (struct capture_submission *entry = inflight->list; entry; entry = entry->list)
-        entry->observed = ++kept > max_kept / 2 && has_ended(entry);
+        entry->observed = ++kept > MAX_KEPT / 2 && has_ended(entry);
     struct capture_submission *old = unlink_observed_locked(inflight);
     if (old)
         atomic_store(&inflight->forgot, true);
@@ -267,7 +267,7 @@ static bool is_on_its_way(const struct capture_submission *entry)
 static bool promise_locked(struct capture_inflight *inflight)
 {
     bool any = atomic_load(&inflight->open_count) > 0;
-    for (int pass = 0; any && pass < max_passes; pass++) {
+    for (int pass = 0; any && pass < MAX_PASSES; pass++) {
         any = false;
         for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
             if (!is_on_its_way(entry) || waits_for_unpromised(entry))
@@ -291,8 +291,8 @@ struct capture_submission *capture_inflight_add(struct capture_inflight *infligh
         capture_pool_give(&inflight->pool, entry);
         return NULL;
     }
-    if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
-        max_kept - 1)
+    if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % MAX_KEPT ==
+        MAX_KEPT - 1)
         forget_oldest(inflight);
     retain_parts(inflight, entry, submission, used);
     entry->is_open = waits_for_unpromised(entry);
@@ -487,7 +487,7 @@ bool capture_inflight_each_open_use(struct capture_inflight *inflight,
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&inflight->open_count) == 0)
         return true;
-    if (atomic_load_explicit(&inflight->count, memory_order_relaxed) > max_searched)
+    if (atomic_load_explicit(&inflight->count, memory_order_relaxed) > MAX_SEARCHED)
         return false;
     pthread_mutex_lock(&inflight->list_lock);
     take_incoming_locked(inflight);

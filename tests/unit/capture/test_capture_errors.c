@@ -151,7 +151,7 @@ static void count_lines(void *user, enum hal_log_level level, const char *text)
     }
 }
 
-#define child_expect(condition)                                                                    \
+#define CHILD_EXPECT(condition)                                                                    \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, hal_message());     \
@@ -166,19 +166,19 @@ static void work_beyond_the_limit(struct hal_device *device, struct hal_buffer *
     uint64_t random = 5;
     uint64_t value;
     struct hal_semaphore *done;
-    child_expect(hal_semaphore_create(device, "done", 0, &done) == HAL_OK);
+    CHILD_EXPECT(hal_semaphore_create(device, "done", 0, &done) == HAL_OK);
     for (uint64_t round = 1; round <= 40; round++) {
         for (size_t i = 0; i < MIB; i++)
             data[i] = (uint8_t)fixture_random(&random);
-        child_expect(hal_buffer_write(buffer, 0, data, MIB) == HAL_OK);
-        child_expect(fixture_submit(device, NULL, NULL, 0, done, round) == HAL_OK);
-        child_expect(hal_semaphore_wait(done, round, HAL_FOREVER) == HAL_OK);
-        child_expect(hal_semaphore_query(done, &value) == HAL_OK && value == round);
-        child_expect(hal_buffer_read(buffer, 0, back, MIB) == HAL_OK);
-        child_expect(memcmp(data, back, MIB) == 0);
+        CHILD_EXPECT(hal_buffer_write(buffer, 0, data, MIB) == HAL_OK);
+        CHILD_EXPECT(fixture_submit(device, NULL, NULL, 0, done, round) == HAL_OK);
+        CHILD_EXPECT(hal_semaphore_wait(done, round, HAL_FOREVER) == HAL_OK);
+        CHILD_EXPECT(hal_semaphore_query(done, &value) == HAL_OK && value == round);
+        CHILD_EXPECT(hal_buffer_read(buffer, 0, back, MIB) == HAL_OK);
+        CHILD_EXPECT(memcmp(data, back, MIB) == 0);
         if (round == 20) {
             const enum hal_status flushed = hal_device_profiling_flush(device);
-            child_expect(flushed == HAL_IO);
+            CHILD_EXPECT(flushed == HAL_IO);
         }
     }
     hal_semaphore_release(done);
@@ -191,27 +191,27 @@ static void capture_beyond_the_limit(void)
     struct hal_buffer *buffer;
     const struct hal_profiling_options options = {.file = path};
     hal_log_set_sink(count_lines, &lines);
-    child_expect(hal_device_open("cpu", &device) == HAL_OK);
-    child_expect(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
+    CHILD_EXPECT(hal_device_open("cpu", &device) == HAL_OK);
+    CHILD_EXPECT(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
                  HAL_OK);
-    child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
-    child_expect(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
+    CHILD_EXPECT(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+    CHILD_EXPECT(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
     const struct rlimit limit = {6 * MIB, RLIM_INFINITY};
-    child_expect(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     work_beyond_the_limit(device, buffer);
     const enum hal_status status = hal_device_profiling_end(device);
-    child_expect(status == HAL_IO);
-    child_expect(strstr(hal_message(), path) != NULL);
-    child_expect(lines.count == 2); /* that it is incomplete, and what helps */
-    child_expect(strstr(lines.last, "hal-trace recover") != NULL);
+    CHILD_EXPECT(status == HAL_IO);
+    CHILD_EXPECT(strstr(hal_message(), path) != NULL);
+    CHILD_EXPECT(lines.count == 2); /* that it is incomplete, and what helps */
+    CHILD_EXPECT(strstr(lines.last, "hal-trace recover") != NULL);
 
     /* The device works on, and another capture is another chance. */
     const struct rlimit no_limit = {RLIM_INFINITY, RLIM_INFINITY};
-    child_expect(setrlimit(RLIMIT_FSIZE, &no_limit) == 0);
-    child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+    CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &no_limit) == 0);
+    CHILD_EXPECT(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
     const struct hal_profiling_options again = {.file = path, .force = true};
-    child_expect(hal_device_profiling_begin(device, &again, HAL_FOREVER) == HAL_OK);
-    child_expect(hal_device_profiling_end(device) == HAL_OK);
+    CHILD_EXPECT(hal_device_profiling_begin(device, &again, HAL_FOREVER) == HAL_OK);
+    CHILD_EXPECT(hal_device_profiling_end(device) == HAL_OK);
     hal_buffer_release(buffer);
     hal_device_release(device);
 }
@@ -245,17 +245,17 @@ TEST(a_full_file_is_readable_and_says_that_it_is_incomplete)
         struct hal_device *device;
         struct hal_buffer *buffer;
         hal_log_set_sink(count_lines, &lines);
-        child_expect(hal_device_open("cpu", &device) == HAL_OK);
-        child_expect(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
+        CHILD_EXPECT(hal_device_open("cpu", &device) == HAL_OK);
+        CHILD_EXPECT(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
                      HAL_OK);
-        child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
-        child_expect(hal_device_profiling_begin(device,
+        CHILD_EXPECT(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+        CHILD_EXPECT(hal_device_profiling_begin(device,
                                                 &(struct hal_profiling_options){.file = path},
                                                 HAL_FOREVER) == HAL_OK);
         const struct rlimit limit = {6 * MIB, RLIM_INFINITY};
-        child_expect(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
         work_beyond_the_limit(device, buffer);
-        child_expect(hal_device_profiling_end(device) == HAL_IO);
+        CHILD_EXPECT(hal_device_profiling_end(device) == HAL_IO);
         hal_buffer_release(buffer);
         hal_device_release(device);
         exit(0);
@@ -354,8 +354,8 @@ static void let_work_go_on(void)
 {
     if (!gate)
         return;
-    child_expect(hal_semaphore_signal(gate, 1) == HAL_OK);
-    child_expect(hal_semaphore_wait(opened, 1, HAL_FOREVER) == HAL_OK);
+    CHILD_EXPECT(hal_semaphore_signal(gate, 1) == HAL_OK);
+    CHILD_EXPECT(hal_semaphore_wait(opened, 1, HAL_FOREVER) == HAL_OK);
 }
 
 static void exit_with_work_in_flight(void)
@@ -364,11 +364,11 @@ static void exit_with_work_in_flight(void)
     struct hal_device *device;
     const struct hal_profiling_options options = {.file = path};
     hal_log_set_sink(count_lines, &lines);
-    child_expect(hal_device_open("cpu", &device) == HAL_OK);
-    child_expect(hal_semaphore_create(device, "gate", 0, &gate) == HAL_OK);
-    child_expect(hal_semaphore_create(device, "opened", 0, &opened) == HAL_OK);
-    child_expect(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
-    child_expect(fixture_submit(device, NULL, gate, 1, opened, 1) == HAL_OK);
+    CHILD_EXPECT(hal_device_open("cpu", &device) == HAL_OK);
+    CHILD_EXPECT(hal_semaphore_create(device, "gate", 0, &gate) == HAL_OK);
+    CHILD_EXPECT(hal_semaphore_create(device, "opened", 0, &opened) == HAL_OK);
+    CHILD_EXPECT(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
+    CHILD_EXPECT(fixture_submit(device, NULL, gate, 1, opened, 1) == HAL_OK);
     exit(0);
 }
 

@@ -163,9 +163,9 @@ TEST(descriptors_that_the_program_closed_are_left_alone)
  * containers that forbid it, have not. */
 static bool system_offers_it(void)
 {
-    enum { user_mode_only = 1, asynchronous = 1 << 15 };
-    struct uffdio_api api = {.api = UFFD_API, .features = asynchronous};
-    const int fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | user_mode_only);
+    enum { USER_MODE_ONLY = 1, ASYNCHRONOUS = 1 << 15 };
+    struct uffdio_api api = {.api = UFFD_API, .features = ASYNCHRONOUS};
+    const int fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | USER_MODE_ONLY);
     const bool offers = fault >= 0 && ioctl(fault, UFFDIO_API, &api) == 0;
     if (fault >= 0)
         close(fault);

@@ -189,7 +189,7 @@ static uint64_t touch(uint8_t *memory, uint64_t bytes)
 /* In a file of its own. */
 static bool system_has_large_pages(uint64_t bytes)
 {
-    enum { collapse = 25 }; /* MADV_COLLAPSE: Linux 6.1 */
+    enum { COLLAPSE = 25 }; /* MADV_COLLAPSE: Linux 6.1 */
     int file;
     assert_ok(hal_shared_memory("test", bytes, &file));
     uint8_t *all = mmap(NULL, bytes + LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -199,7 +199,7 @@ static bool system_has_large_pages(uint64_t bytes)
                      base);
     for (uint64_t at = 0; at < bytes; at += LARGE)
         base[at] = 1;
-    const bool has = madvise(base, bytes, collapse) == 0;
+    const bool has = madvise(base, bytes, COLLAPSE) == 0;
     munmap(all, bytes + LARGE);
     close(file);
     return has;
