@@ -9,7 +9,7 @@
 #define SPV_ENABLE_UTILITY_CODE
 #include <spirv.h>
 
-extern inline void SpvHasResultAndType(SpvOp opcode, bool *hasResult, bool *hasResultType);
+extern inline void SpvHasResultAndType(SpvOp opcode, bool *, bool *);
 
 enum { HEADER_WORDS = SPIRV_HEADER_WORDS, MAX_IDS = 1 << 22 };
 
