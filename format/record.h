@@ -553,7 +553,7 @@ struct trace_thread {
 
 /* ---- Segments ----------------------------------------------------------------------------- */
 
-/* The values are those of enum hal_segment_kind. */
+/* The values are those of enum hal_command_kind. */
 enum trace_segment_kind {
     TRACE_BARRIER = 1,
     TRACE_FILL = 2,

@@ -181,34 +181,34 @@ enum { HAL_OBJECT_NAME_BYTES = 96 };
 HAL_API const char *hal_object_name(const struct hal_object *object,
                                     char out[HAL_OBJECT_NAME_BYTES]);
 
-/* ---- Command buffers: segments ------------------------------------------------------------ */
+/* ---- Recorded commands --------------------------------------------------------------------- */
 
-/* One recorded command with its data. Segments are contiguous in a command buffer's arena, each
- * aligned to 8 bytes. The numbers are written into traces. */
-enum hal_segment_kind {
-    HAL_SEGMENT_BARRIER = 1,
-    HAL_SEGMENT_FILL = 2,
-    HAL_SEGMENT_COPY = 3,
-    HAL_SEGMENT_UPDATE = 4,
-    HAL_SEGMENT_PUSH_CONSTANTS = 5,
-    HAL_SEGMENT_PUSH_DESCRIPTOR_SET = 6,
-    HAL_SEGMENT_DISPATCH = 7,
-    HAL_SEGMENT_DEBUG_BEGIN = 8,
-    HAL_SEGMENT_DEBUG_END = 9,
-    HAL_SEGMENT_DISPATCH_INDIRECT = 10,
-    HAL_SEGMENT_EVENT_SIGNAL = 11,
-    HAL_SEGMENT_EVENT_RESET = 12,
-    HAL_SEGMENT_EVENTS_WAIT = 13,
+/* A recorded command with its data; a trace calls it a segment. Commands are contiguous in a
+ * command buffer's arena, each aligned to 8 bytes. The numbers are written into traces. */
+enum hal_command_kind {
+    HAL_COMMAND_BARRIER = 1,
+    HAL_COMMAND_FILL = 2,
+    HAL_COMMAND_COPY = 3,
+    HAL_COMMAND_UPDATE = 4,
+    HAL_COMMAND_PUSH_CONSTANTS = 5,
+    HAL_COMMAND_PUSH_DESCRIPTOR_SET = 6,
+    HAL_COMMAND_DISPATCH = 7,
+    HAL_COMMAND_DEBUG_BEGIN = 8,
+    HAL_COMMAND_DEBUG_END = 9,
+    HAL_COMMAND_DISPATCH_INDIRECT = 10,
+    HAL_COMMAND_EVENT_SIGNAL = 11,
+    HAL_COMMAND_EVENT_RESET = 12,
+    HAL_COMMAND_EVENTS_WAIT = 13,
 };
 
-struct hal_segment {
-    uint16_t kind;     /* enum hal_segment_kind */
+struct hal_command {
+    uint16_t kind;     /* enum hal_command_kind */
     uint16_t reserved; /* 0 */
-    uint32_t bytes;    /* size of the whole segment, and so the offset of the next */
+    uint32_t bytes;    /* size of the whole command, and so the offset of the next */
 };
 
-struct hal_segment_barrier {
-    struct hal_segment head;
+struct hal_command_barrier {
+    struct hal_command head;
     uint32_t source_stages, target_stages; /* never 0: "all" is expanded */
     uint32_t source_access, target_access;
     uint32_t buffer_count;
@@ -216,16 +216,16 @@ struct hal_segment_barrier {
     struct hal_buffer_barrier buffers[]; /* ranges resolved: no HAL_WHOLE_BUFFER */
 };
 
-struct hal_segment_event {
-    struct hal_segment head;
+struct hal_command_event {
+    struct hal_command head;
     struct hal_event *event;
     uint32_t source_stages; /* for a signal; never 0 */
     uint32_t reserved;
 };
 
 /* A barrier, then the events. hal_command_buffer_end checks that each was signalled before. */
-struct hal_segment_events_wait {
-    struct hal_segment head;
+struct hal_command_events_wait {
+    struct hal_command head;
     uint32_t source_stages; /* union of the signals' stages; valid once ended */
     uint32_t target_stages;
     uint32_t source_access, target_access;
@@ -234,46 +234,46 @@ struct hal_segment_events_wait {
     struct hal_buffer_barrier buffers[]; /* followed by event_count pointers */
 };
 
-static inline struct hal_event *const *hal_waited_events(const struct hal_segment_events_wait *wait)
+static inline struct hal_event *const *hal_waited_events(const struct hal_command_events_wait *wait)
 {
     return (struct hal_event *const *)(const void *)(wait->buffers + wait->buffer_count);
 }
 
-struct hal_segment_fill {
-    struct hal_segment head;
+struct hal_command_fill {
+    struct hal_command head;
     struct hal_buffer *target;
     uint64_t offset, bytes;
     uint32_t pattern; /* repeated to 4 bytes */
     uint32_t pattern_bytes;
 };
 
-struct hal_segment_copy {
-    struct hal_segment head;
+struct hal_command_copy {
+    struct hal_command head;
     struct hal_buffer *source, *target;
     uint64_t source_offset, target_offset, bytes;
 };
 
-struct hal_segment_update {
-    struct hal_segment head;
+struct hal_command_update {
+    struct hal_command head;
     struct hal_buffer *target;
     uint64_t offset, bytes;
     uint8_t data[]; /* padded to 8 */
 };
 
-struct hal_segment_push_constants {
-    struct hal_segment head;
+struct hal_command_push_constants {
+    struct hal_command head;
     uint32_t offset, bytes;
     uint8_t data[]; /* padded to 8 */
 };
 
-struct hal_segment_push_descriptor_set {
-    struct hal_segment head;
+struct hal_command_push_descriptor_set {
+    struct hal_command head;
     uint32_t set, binding_count;
     struct hal_binding bindings[]; /* ranges resolved: no HAL_WHOLE_BUFFER */
 };
 
-struct hal_segment_dispatch {
-    struct hal_segment head;
+struct hal_command_dispatch {
+    struct hal_command head;
     struct hal_executable *executable;
     uint32_t entry;
     uint32_t workgroup_count[3];
@@ -281,8 +281,8 @@ struct hal_segment_dispatch {
     uint32_t reserved;
 };
 
-struct hal_segment_dispatch_indirect {
-    struct hal_segment head;
+struct hal_command_dispatch_indirect {
+    struct hal_command head;
     struct hal_executable *executable;
     struct hal_buffer *counts; /* HAL_COUNTS_BYTES at `offset`: three uint32_t */
     uint64_t offset;
@@ -292,8 +292,8 @@ struct hal_segment_dispatch_indirect {
 
 enum { HAL_COUNTS_BYTES = 12 };
 
-struct hal_segment_debug {
-    struct hal_segment head; /* DEBUG_BEGIN; an end is a bare head */
+struct hal_command_debug {
+    struct hal_command head; /* DEBUG_BEGIN; an end is a bare head */
     uint32_t color;
     uint32_t label_bytes;
     char label[]; /* zero-terminated, padded to 8 */
@@ -316,30 +316,30 @@ struct hal_command_buffer {
     bool sealed;
     _Atomic bool submitted; /* core: a one-shot buffer was submitted */
     const char *operation;  /* core: the function that created it; NULL: the application */
-    uint8_t *arena;         /* the segments, verbatim, in recording order */
+    uint8_t *arena;         /* the commands, verbatim, in recording order */
     size_t arena_bytes;
-    uint32_t segment_count;
+    uint32_t command_count;
     uint32_t dispatch_count;           /* including indirect ones */
     struct hal_dispatch_state *states; /* resolved by hal_command_buffer_end */
     uint32_t state_count;
     void *driver_data; /* the driver's translation; created by prepare, freed by object_destroy */
     struct hal_recording *recording; /* core (recording.h): state needed only while recording */
-    /* Core, during command_buffer_prepare: the result of the layer's note_command for each segment;
+    /* Core, during command_buffer_prepare: the result of the layer's note_command for each command;
      * NULL: none. */
     const uint32_t *notes;
 };
 
-static inline const struct hal_segment *hal_segment_first(const struct hal_command_buffer *commands)
+static inline const struct hal_command *hal_command_first(const struct hal_command_buffer *commands)
 {
-    return commands->arena_bytes ? (const struct hal_segment *)(const void *)commands->arena : NULL;
+    return commands->arena_bytes ? (const struct hal_command *)(const void *)commands->arena : NULL;
 }
 
-static inline const struct hal_segment *hal_segment_next(const struct hal_command_buffer *commands,
-                                                         const struct hal_segment *segment)
+static inline const struct hal_command *hal_command_next(const struct hal_command_buffer *commands,
+                                                         const struct hal_command *command)
 {
-    const uint8_t *next = (const uint8_t *)segment + segment->bytes;
+    const uint8_t *next = (const uint8_t *)command + command->bytes;
     return next < commands->arena + commands->arena_bytes
-               ? (const struct hal_segment *)(const void *)next
+               ? (const struct hal_command *)(const void *)next
                : NULL;
 }
 
@@ -368,9 +368,9 @@ HAL_API enum hal_status hal_check_entry_group_memory(const struct hal_entry_poin
                                                      uint32_t taken, uint64_t own_bytes,
                                                      uint64_t limit) HAL_CHECKED;
 
-#define hal_each_segment(commands, segment)                                                        \
-    for (const struct hal_segment *segment = hal_segment_first(commands); segment;                 \
-         segment = hal_segment_next(commands, segment))
+#define hal_each_command(commands, command)                                                        \
+    for (const struct hal_command *command = hal_command_first(commands); command;                 \
+         command = hal_command_next(commands, command))
 
 /* ---- Submissions -------------------------------------------------------------------------- */
 

@@ -173,29 +173,29 @@ static inline void kernel_accesses(const struct hal_dispatch_state *state,
     trace_kernel_accesses(&kernel, sink);
 }
 
-static inline struct dispatched dispatched_by(const struct hal_segment *segment)
+static inline struct dispatched dispatched_by(const struct hal_command *command)
 {
-    const struct hal_segment_dispatch *direct = (const void *)segment;
-    const struct hal_segment_dispatch_indirect *indirect = (const void *)segment;
-    return segment->kind == HAL_SEGMENT_DISPATCH
+    const struct hal_command_dispatch *direct = (const void *)command;
+    const struct hal_command_dispatch_indirect *indirect = (const void *)command;
+    return command->kind == HAL_COMMAND_DISPATCH
                ? (struct dispatched){direct->executable, direct->entry, direct->state}
                : (struct dispatched){indirect->executable, indirect->entry, indirect->state};
 }
 
-void capture_accesses(const struct hal_command_buffer *commands, const struct hal_segment *segment,
+void capture_accesses(const struct hal_command_buffer *commands, const struct hal_command *command,
                       const struct trace_access_sink *sink)
 {
-    if (!trace_command_accesses((const void *)segment, sink))
+    if (!trace_command_accesses((const void *)command, sink))
         return;
-    const struct dispatched run = dispatched_by(segment);
+    const struct dispatched run = dispatched_by(command);
     kernel_accesses(&commands->states[run.state], run.executable, run.entry, sink);
 }
 
 /* Dispatches in a row often share kernel and state. */
 static void add_dispatch(struct builder *builder, const struct hal_command_buffer *commands,
-                         const struct hal_segment *segment)
+                         const struct hal_command *command)
 {
-    const struct dispatched run = dispatched_by(segment);
+    const struct dispatched run = dispatched_by(command);
     if (run.executable == builder->run.executable && run.entry == builder->run.entry &&
         run.state == builder->run.state)
         return;
@@ -207,11 +207,11 @@ static void add_dispatch(struct builder *builder, const struct hal_command_buffe
 /* Not inlined: what most commands pass stays in registers. */
 static __attribute__((noinline)) void add_accesses(struct builder *builder,
                                                    const struct hal_command_buffer *commands,
-                                                   const struct hal_segment *segment, bool exact)
+                                                   const struct hal_command *command, bool exact)
 {
     const struct trace_access_sink sink = {.visit = add, .user = builder};
-    if (trace_command_accesses((const void *)segment, &sink) && exact)
-        add_dispatch(builder, commands, segment);
+    if (trace_command_accesses((const void *)command, &sink) && exact)
+        add_dispatch(builder, commands, command);
 }
 
 /* ---- The survey --------------------------------------------------------------------------- */
@@ -223,10 +223,10 @@ _Static_assert(sizeof(struct trace_copy) <= FIXED_BYTES &&
                    sizeof(struct trace_fill) <= FIXED_BYTES,
                "they fit");
 
-static inline void survey_bytes(struct capture_survey *survey, const struct hal_segment *segment)
+static inline void survey_bytes(struct capture_survey *survey, const struct hal_command *command)
 {
-    if (segment->bytes > survey->largest_bytes)
-        survey->largest_bytes = segment->bytes;
+    if (command->bytes > survey->largest_bytes)
+        survey->largest_bytes = command->bytes;
 }
 
 static inline void survey_list(struct capture_survey *survey, uint32_t count)
@@ -235,40 +235,40 @@ static inline void survey_list(struct capture_survey *survey, uint32_t count)
         survey->longest_list = count;
 }
 
-/* Records are as long as their segments, but for two kinds. True: the command may access memory;
+/* Records are as long as their commands, but for two kinds. True: the command may access memory;
  * the kinds that do not are most of a command buffer, and cost no more than this. */
-static inline bool survey_segment(struct capture_survey *survey, const struct hal_segment *segment,
+static inline bool survey_command(struct capture_survey *survey, const struct hal_command *command,
                                   bool exact)
 {
-    const struct hal_segment_barrier *barrier = (const void *)segment;
-    const struct hal_segment_events_wait *wait = (const void *)segment;
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: survey_bytes(survey, segment); return false;
-    case HAL_SEGMENT_BARRIER:
-        survey_bytes(survey, segment);
+    const struct hal_command_barrier *barrier = (const void *)command;
+    const struct hal_command_events_wait *wait = (const void *)command;
+    switch ((enum hal_command_kind)command->kind) {
+    case HAL_COMMAND_PUSH_CONSTANTS:
+    case HAL_COMMAND_PUSH_DESCRIPTOR_SET: survey_bytes(survey, command); return false;
+    case HAL_COMMAND_BARRIER:
+        survey_bytes(survey, command);
         survey_list(survey, barrier->buffer_count);
         return false;
-    case HAL_SEGMENT_EVENTS_WAIT:
-        survey_bytes(survey, segment);
+    case HAL_COMMAND_EVENTS_WAIT:
+        survey_bytes(survey, command);
         survey_list(survey, wait->buffer_count);
         survey_list(survey, wait->event_count);
         return false;
-    case HAL_SEGMENT_DEBUG_BEGIN:
+    case HAL_COMMAND_DEBUG_BEGIN:
         survey->has_labels = true;
         survey->record_bytes += sizeof(struct trace_debug);
-        survey->record_bytes -= segment->bytes;
+        survey->record_bytes -= command->bytes;
         return false;
-    case HAL_SEGMENT_DISPATCH:
-        survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
+    case HAL_COMMAND_DISPATCH:
+        survey->record_bytes -= sizeof(struct hal_command_dispatch) - sizeof(struct trace_dispatch);
         return exact; /* else all states are taken once, at the end */
-    case HAL_SEGMENT_UPDATE: survey_bytes(survey, segment); return true;
-    case HAL_SEGMENT_FILL:
-    case HAL_SEGMENT_COPY:
-    case HAL_SEGMENT_DISPATCH_INDIRECT: return true;
-    case HAL_SEGMENT_EVENT_SIGNAL:
-    case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_DEBUG_END: break;
+    case HAL_COMMAND_UPDATE: survey_bytes(survey, command); return true;
+    case HAL_COMMAND_FILL:
+    case HAL_COMMAND_COPY:
+    case HAL_COMMAND_DISPATCH_INDIRECT: return true;
+    case HAL_COMMAND_EVENT_SIGNAL:
+    case HAL_COMMAND_EVENT_RESET:
+    case HAL_COMMAND_DEBUG_END: break;
     }
     return false;
 }
@@ -290,10 +290,10 @@ struct capture_access_ranges *capture_access_ranges_create(
     const struct trace_access_sink sink = {.visit = add, .user = &builder};
     struct capture_access_ranges *accesses = NULL;
     while (at < end) {
-        const struct hal_segment *segment = (const void *)at;
-        if (survey_segment(&survey, segment, exact))
-            add_accesses(&builder, commands, segment, exact);
-        at += segment->bytes;
+        const struct hal_command *command = (const void *)at;
+        if (survey_command(&survey, command, exact))
+            add_accesses(&builder, commands, command, exact);
+        at += command->bytes;
     }
     *out_survey = survey;
     for (uint32_t i = 0; !exact && i < commands->state_count; i++)

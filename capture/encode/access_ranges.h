@@ -37,7 +37,7 @@ struct capture_access_ranges {
 
 /* What recording the list takes, found on the same walk. */
 struct capture_survey {
-    uint64_t record_bytes;  /* of all segments' records */
+    uint64_t record_bytes;  /* of all commands' records */
     uint32_t largest_bytes; /* no record is larger; never 0 */
     uint32_t longest_list;  /* of buffer barriers or events */
     bool has_labels;
@@ -52,7 +52,7 @@ struct capture_access_ranges *capture_access_ranges_create(
 
 /* What one command of a sealed list accesses, in memory of any kind; each access names its buffer
  * by capture_accessed_buffer. */
-void capture_accesses(const struct hal_command_buffer *commands, const struct hal_segment *segment,
+void capture_accesses(const struct hal_command_buffer *commands, const struct hal_command *command,
                       const struct trace_access_sink *sink);
 
 static inline struct hal_buffer *capture_accessed_buffer(const struct trace_access *access)

@@ -7,63 +7,63 @@
 
 #include <string.h>
 
-SAME_NUMBER(TRACE_BARRIER, HAL_SEGMENT_BARRIER);
-SAME_NUMBER(TRACE_FILL, HAL_SEGMENT_FILL);
-SAME_NUMBER(TRACE_COPY, HAL_SEGMENT_COPY);
-SAME_NUMBER(TRACE_UPDATE, HAL_SEGMENT_UPDATE);
-SAME_NUMBER(TRACE_PUSH_CONSTANTS, HAL_SEGMENT_PUSH_CONSTANTS);
-SAME_NUMBER(TRACE_PUSH_DESCRIPTOR_SET, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
-SAME_NUMBER(TRACE_DISPATCH, HAL_SEGMENT_DISPATCH);
-SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_SEGMENT_DEBUG_BEGIN);
-SAME_NUMBER(TRACE_DEBUG_END, HAL_SEGMENT_DEBUG_END);
-SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_SEGMENT_DISPATCH_INDIRECT);
-SAME_NUMBER(TRACE_EVENT_SIGNAL, HAL_SEGMENT_EVENT_SIGNAL);
-SAME_NUMBER(TRACE_EVENT_RESET, HAL_SEGMENT_EVENT_RESET);
-SAME_NUMBER(TRACE_EVENTS_WAIT, HAL_SEGMENT_EVENTS_WAIT);
+SAME_NUMBER(TRACE_BARRIER, HAL_COMMAND_BARRIER);
+SAME_NUMBER(TRACE_FILL, HAL_COMMAND_FILL);
+SAME_NUMBER(TRACE_COPY, HAL_COMMAND_COPY);
+SAME_NUMBER(TRACE_UPDATE, HAL_COMMAND_UPDATE);
+SAME_NUMBER(TRACE_PUSH_CONSTANTS, HAL_COMMAND_PUSH_CONSTANTS);
+SAME_NUMBER(TRACE_PUSH_DESCRIPTOR_SET, HAL_COMMAND_PUSH_DESCRIPTOR_SET);
+SAME_NUMBER(TRACE_DISPATCH, HAL_COMMAND_DISPATCH);
+SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_COMMAND_DEBUG_BEGIN);
+SAME_NUMBER(TRACE_DEBUG_END, HAL_COMMAND_DEBUG_END);
+SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_COMMAND_DISPATCH_INDIRECT);
+SAME_NUMBER(TRACE_EVENT_SIGNAL, HAL_COMMAND_EVENT_SIGNAL);
+SAME_NUMBER(TRACE_EVENT_RESET, HAL_COMMAND_EVENT_RESET);
+SAME_NUMBER(TRACE_EVENTS_WAIT, HAL_COMMAND_EVENTS_WAIT);
 
-/* Records of segments have the segments' own layout, with ids for pointers, but for two kinds. */
+/* Records of commands have the commands' own layout, with ids for pointers, but for two kinds. */
 #define SAME_SIZE(format, hal) _Static_assert(sizeof(format) == sizeof(hal), #format)
-SAME_SIZE(struct trace_segment, struct hal_segment);
-SAME_SIZE(struct trace_barrier, struct hal_segment_barrier);
+SAME_SIZE(struct trace_segment, struct hal_command);
+SAME_SIZE(struct trace_barrier, struct hal_command_barrier);
 SAME_SIZE(struct trace_buffer_barrier, struct hal_buffer_barrier);
-SAME_SIZE(struct trace_fill, struct hal_segment_fill);
-SAME_SIZE(struct trace_copy, struct hal_segment_copy);
-SAME_SIZE(struct trace_update, struct hal_segment_update);
-SAME_SIZE(struct trace_push_constants, struct hal_segment_push_constants);
-SAME_SIZE(struct trace_push_descriptor_set, struct hal_segment_push_descriptor_set);
+SAME_SIZE(struct trace_fill, struct hal_command_fill);
+SAME_SIZE(struct trace_copy, struct hal_command_copy);
+SAME_SIZE(struct trace_update, struct hal_command_update);
+SAME_SIZE(struct trace_push_constants, struct hal_command_push_constants);
+SAME_SIZE(struct trace_push_descriptor_set, struct hal_command_push_descriptor_set);
 SAME_SIZE(struct trace_binding, struct hal_binding);
-SAME_SIZE(struct trace_event_command, struct hal_segment_event);
-SAME_SIZE(struct trace_events_wait, struct hal_segment_events_wait);
-SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
+SAME_SIZE(struct trace_event_command, struct hal_command_event);
+SAME_SIZE(struct trace_events_wait, struct hal_command_events_wait);
+SAME_SIZE(struct trace_dispatch_indirect, struct hal_command_dispatch_indirect);
 
 /* What format/analysis/access.h looks at in both. */
 #define SAME_PLACE(format, member, hal, hal_member)                                                \
     _Static_assert(offsetof(format, member) == offsetof(hal, hal_member) &&                        \
                        sizeof((format){0}.member) == sizeof((hal){0}.hal_member),                  \
                    #format "." #member)
-SAME_PLACE(struct trace_segment, kind, struct hal_segment, kind);
-SAME_PLACE(struct trace_fill, target, struct hal_segment_fill, target);
-SAME_PLACE(struct trace_fill, offset, struct hal_segment_fill, offset);
-SAME_PLACE(struct trace_fill, size, struct hal_segment_fill, bytes);
-SAME_PLACE(struct trace_copy, source, struct hal_segment_copy, source);
-SAME_PLACE(struct trace_copy, target, struct hal_segment_copy, target);
-SAME_PLACE(struct trace_copy, source_offset, struct hal_segment_copy, source_offset);
-SAME_PLACE(struct trace_copy, target_offset, struct hal_segment_copy, target_offset);
-SAME_PLACE(struct trace_copy, size, struct hal_segment_copy, bytes);
-SAME_PLACE(struct trace_update, target, struct hal_segment_update, target);
-SAME_PLACE(struct trace_update, offset, struct hal_segment_update, offset);
-SAME_PLACE(struct trace_update, size, struct hal_segment_update, bytes);
-SAME_PLACE(struct trace_dispatch, workgroup_count, struct hal_segment_dispatch, workgroup_count);
-SAME_PLACE(struct trace_dispatch_indirect, counts, struct hal_segment_dispatch_indirect, counts);
-SAME_PLACE(struct trace_dispatch_indirect, offset, struct hal_segment_dispatch_indirect, offset);
+SAME_PLACE(struct trace_segment, kind, struct hal_command, kind);
+SAME_PLACE(struct trace_fill, target, struct hal_command_fill, target);
+SAME_PLACE(struct trace_fill, offset, struct hal_command_fill, offset);
+SAME_PLACE(struct trace_fill, size, struct hal_command_fill, bytes);
+SAME_PLACE(struct trace_copy, source, struct hal_command_copy, source);
+SAME_PLACE(struct trace_copy, target, struct hal_command_copy, target);
+SAME_PLACE(struct trace_copy, source_offset, struct hal_command_copy, source_offset);
+SAME_PLACE(struct trace_copy, target_offset, struct hal_command_copy, target_offset);
+SAME_PLACE(struct trace_copy, size, struct hal_command_copy, bytes);
+SAME_PLACE(struct trace_update, target, struct hal_command_update, target);
+SAME_PLACE(struct trace_update, offset, struct hal_command_update, offset);
+SAME_PLACE(struct trace_update, size, struct hal_command_update, bytes);
+SAME_PLACE(struct trace_dispatch, workgroup_count, struct hal_command_dispatch, workgroup_count);
+SAME_PLACE(struct trace_dispatch_indirect, counts, struct hal_command_dispatch_indirect, counts);
+SAME_PLACE(struct trace_dispatch_indirect, offset, struct hal_command_dispatch_indirect, offset);
 SAME_PLACE(struct trace_binding, buffer, struct hal_binding, buffer);
 SAME_PLACE(struct trace_binding, offset, struct hal_binding, offset);
 SAME_PLACE(struct trace_binding, size, struct hal_binding, bytes);
 _Static_assert((int)TRACE_COUNTS_BYTES == (int)HAL_COUNTS_BYTES, "the counts of a dispatch");
 
-static inline struct trace_segment same_head(const struct hal_segment *segment)
+static inline struct trace_segment same_head(const struct hal_command *command)
 {
-    return (struct trace_segment){.kind = segment->kind, .bytes = segment->bytes};
+    return (struct trace_segment){.kind = command->kind, .bytes = command->bytes};
 }
 
 static void fill_buffer_barriers(struct trace_buffer_barrier *out,
@@ -77,11 +77,11 @@ static void fill_buffer_barriers(struct trace_buffer_barrier *out,
                                                .target_access = buffers[i].target_access};
 }
 
-static void fill_barrier(void *out, const struct hal_segment *segment)
+static void fill_barrier(void *out, const struct hal_command *command)
 {
-    const struct hal_segment_barrier *barrier = (const void *)segment;
+    const struct hal_command_barrier *barrier = (const void *)command;
     struct trace_barrier *record = out;
-    *record = (struct trace_barrier){.head = same_head(segment),
+    *record = (struct trace_barrier){.head = same_head(command),
                                      .source_stages = barrier->source_stages,
                                      .target_stages = barrier->target_stages,
                                      .source_access = barrier->source_access,
@@ -90,11 +90,11 @@ static void fill_barrier(void *out, const struct hal_segment *segment)
     fill_buffer_barriers(record->buffers, barrier->buffers, barrier->buffer_count);
 }
 
-static void fill_events_wait(void *out, const struct hal_segment *segment)
+static void fill_events_wait(void *out, const struct hal_command *command)
 {
-    const struct hal_segment_events_wait *wait = (const void *)segment;
+    const struct hal_command_events_wait *wait = (const void *)command;
     struct trace_events_wait *record = out;
-    *record = (struct trace_events_wait){.head = same_head(segment),
+    *record = (struct trace_events_wait){.head = same_head(command),
                                          .source_stages = wait->source_stages,
                                          .target_stages = wait->target_stages,
                                          .source_access = wait->source_access,
@@ -106,20 +106,20 @@ static void fill_events_wait(void *out, const struct hal_segment *segment)
         trace_waited_events(record)[i] = hal_waited_events(wait)[i]->object.id;
 }
 
-/* Most segments are copied as they are: padding is zero there, too. Both are aligned to 8 bytes. */
-static inline void copy_segment(void *out, const struct hal_segment *segment)
+/* Most commands are copied as they are: padding is zero there, too. Both are aligned to 8 bytes. */
+static inline void copy_command(void *out, const struct hal_command *command)
 {
     uint8_t *to = out;
-    const uint8_t *from = (const uint8_t *)segment, *end = from + segment->bytes;
+    const uint8_t *from = (const uint8_t *)command, *end = from + command->bytes;
     for (; end - from >= 16; from += 16, to += 16)
         memcpy(to, from, 16);
     if (from < end)
         memcpy(to, from, 8);
 }
 
-static inline void fill_push_descriptor_set(void *out, const struct hal_segment *segment)
+static inline void fill_push_descriptor_set(void *out, const struct hal_command *command)
 {
-    const struct hal_segment_push_descriptor_set *push = (const void *)segment;
+    const struct hal_command_push_descriptor_set *push = (const void *)command;
     struct trace_push_descriptor_set *record = out;
     struct trace_binding *binding = record->bindings;
     const struct hal_binding *from = push->bindings, *end = from + push->binding_count;
@@ -129,29 +129,29 @@ static inline void fill_push_descriptor_set(void *out, const struct hal_segment 
             .buffer = capture_buffer_id(from->buffer), .offset = from->offset, .size = from->bytes};
 }
 
-/* Returns the record's bytes; there is room for as many as the segment has. */
-static inline uint32_t fill_segment(void *out, const struct hal_segment *segment, uint32_t label)
+/* Returns the record's bytes; there is room for as many as the command has. */
+static inline uint32_t fill_command(void *out, const struct hal_command *command, uint32_t label)
 {
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER:
-        if (((const struct hal_segment_barrier *)(const void *)segment)->buffer_count)
-            fill_barrier(out, segment);
+    switch ((enum hal_command_kind)command->kind) {
+    case HAL_COMMAND_BARRIER:
+        if (((const struct hal_command_barrier *)(const void *)command)->buffer_count)
+            fill_barrier(out, command);
         else
-            copy_segment(out, segment);
+            copy_command(out, command);
         break;
-    case HAL_SEGMENT_EVENT_SIGNAL:
-    case HAL_SEGMENT_EVENT_RESET: {
-        const struct hal_segment_event *event = (const void *)segment;
+    case HAL_COMMAND_EVENT_SIGNAL:
+    case HAL_COMMAND_EVENT_RESET: {
+        const struct hal_command_event *event = (const void *)command;
         *(struct trace_event_command *)out =
-            (struct trace_event_command){.head = same_head(segment),
+            (struct trace_event_command){.head = same_head(command),
                                          .event = event->event->object.id,
                                          .source_stages = event->source_stages};
         break;
     }
-    case HAL_SEGMENT_EVENTS_WAIT: fill_events_wait(out, segment); break;
-    case HAL_SEGMENT_FILL: {
-        const struct hal_segment_fill *fill = (const void *)segment;
-        *(struct trace_fill *)out = (struct trace_fill){.head = same_head(segment),
+    case HAL_COMMAND_EVENTS_WAIT: fill_events_wait(out, command); break;
+    case HAL_COMMAND_FILL: {
+        const struct hal_command_fill *fill = (const void *)command;
+        *(struct trace_fill *)out = (struct trace_fill){.head = same_head(command),
                                                         .target = capture_buffer_id(fill->target),
                                                         .offset = fill->offset,
                                                         .size = fill->bytes,
@@ -159,9 +159,9 @@ static inline uint32_t fill_segment(void *out, const struct hal_segment *segment
                                                         .pattern_bytes = fill->pattern_bytes};
         break;
     }
-    case HAL_SEGMENT_COPY: {
-        const struct hal_segment_copy *copy = (const void *)segment;
-        *(struct trace_copy *)out = (struct trace_copy){.head = same_head(segment),
+    case HAL_COMMAND_COPY: {
+        const struct hal_command_copy *copy = (const void *)command;
+        *(struct trace_copy *)out = (struct trace_copy){.head = same_head(command),
                                                         .source = capture_buffer_id(copy->source),
                                                         .target = capture_buffer_id(copy->target),
                                                         .source_offset = copy->source_offset,
@@ -169,53 +169,53 @@ static inline uint32_t fill_segment(void *out, const struct hal_segment *segment
                                                         .size = copy->bytes};
         break;
     }
-    case HAL_SEGMENT_UPDATE:
-        copy_segment(out, segment);
+    case HAL_COMMAND_UPDATE:
+        copy_command(out, command);
         ((struct trace_update *)out)->target =
-            capture_buffer_id(((const struct hal_segment_update *)(const void *)segment)->target);
+            capture_buffer_id(((const struct hal_command_update *)(const void *)command)->target);
         break;
-    case HAL_SEGMENT_PUSH_CONSTANTS: copy_segment(out, segment); break;
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, segment); break;
-    case HAL_SEGMENT_DISPATCH: {
-        const struct hal_segment_dispatch *dispatch = (const void *)segment;
+    case HAL_COMMAND_PUSH_CONSTANTS: copy_command(out, command); break;
+    case HAL_COMMAND_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, command); break;
+    case HAL_COMMAND_DISPATCH: {
+        const struct hal_command_dispatch *dispatch = (const void *)command;
         *(struct trace_dispatch *)out = (struct trace_dispatch){
-            .head = {.kind = HAL_SEGMENT_DISPATCH, .bytes = sizeof(struct trace_dispatch)},
+            .head = {.kind = HAL_COMMAND_DISPATCH, .bytes = sizeof(struct trace_dispatch)},
             .executable = dispatch->executable->object.id,
             .entry = dispatch->entry,
             .workgroup_count = {dispatch->workgroup_count[0], dispatch->workgroup_count[1],
                                 dispatch->workgroup_count[2]}};
         return sizeof(struct trace_dispatch);
     }
-    case HAL_SEGMENT_DISPATCH_INDIRECT: {
-        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
+    case HAL_COMMAND_DISPATCH_INDIRECT: {
+        const struct hal_command_dispatch_indirect *dispatch = (const void *)command;
         *(struct trace_dispatch_indirect *)out =
-            (struct trace_dispatch_indirect){.head = same_head(segment),
+            (struct trace_dispatch_indirect){.head = same_head(command),
                                              .executable = dispatch->executable->object.id,
                                              .counts = capture_buffer_id(dispatch->counts),
                                              .offset = dispatch->offset,
                                              .entry = dispatch->entry};
         break;
     }
-    case HAL_SEGMENT_DEBUG_BEGIN: {
-        const struct hal_segment_debug *debug = (const void *)segment;
+    case HAL_COMMAND_DEBUG_BEGIN: {
+        const struct hal_command_debug *debug = (const void *)command;
         *(struct trace_debug *)out = (struct trace_debug){
-            .head = {.kind = HAL_SEGMENT_DEBUG_BEGIN, .bytes = sizeof(struct trace_debug)},
+            .head = {.kind = HAL_COMMAND_DEBUG_BEGIN, .bytes = sizeof(struct trace_debug)},
             .color = debug->color,
             .label = label};
         return sizeof(struct trace_debug);
     }
-    case HAL_SEGMENT_DEBUG_END: copy_segment(out, segment); break;
+    case HAL_COMMAND_DEBUG_END: copy_command(out, command); break;
     }
-    return segment->bytes;
+    return command->bytes;
 }
 
 /* All strings of the command buffer get their numbers before the seal: nothing may come between a
  * seal and its segments. */
 static bool number_labels(struct capture_thread *thread, const struct hal_command_buffer *commands)
 {
-    hal_each_segment (commands, segment) {
-        const struct hal_segment_debug *debug = (const void *)segment;
-        if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN && !capture_string(thread, debug->label))
+    hal_each_command (commands, command) {
+        const struct hal_command_debug *debug = (const void *)command;
+        if (command->kind == HAL_COMMAND_DEBUG_BEGIN && !capture_string(thread, debug->label))
             return false;
     }
     return true;
@@ -233,10 +233,10 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
                                    "a command with %u buffer barriers or events: a trace holds at "
                                    "most %u",
                                    survey->longest_list, TRACE_MAX_LIST);
-    else if (commands->segment_count > TRACE_MAX_SEGMENTS)
+    else if (commands->command_count > TRACE_MAX_SEGMENTS)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
                                    "a command buffer of %u commands: a trace holds at most %u",
-                                   commands->segment_count, TRACE_MAX_SEGMENTS);
+                                   commands->command_count, TRACE_MAX_SEGMENTS);
     else if (survey->largest_bytes > TRACE_MAX_RECORD_BYTES)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
                                    "a command of %u bytes: a trace holds at most %u",
@@ -273,7 +273,7 @@ static bool next_batch(struct capture_thread *thread, struct batch *batch, uint6
     return batch->begin != NULL;
 }
 
-static void record_segments(struct capture_thread *thread,
+static void record_commands(struct capture_thread *thread,
                             const struct hal_command_buffer *commands,
                             const struct capture_survey *survey)
 {
@@ -281,19 +281,19 @@ static void record_segments(struct capture_thread *thread,
         hal_max_u64(survey->largest_bytes, hal_min_u64(BATCH_BYTES, thread->ring->bytes / 4));
     struct batch batch = {.left = survey->record_bytes};
     const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
-    for (; at < end; at += ((const struct hal_segment *)(const void *)at)->bytes) {
-        const struct hal_segment *segment = (const void *)at;
+    for (; at < end; at += ((const struct hal_command *)(const void *)at)->bytes) {
+        const struct hal_command *command = (const void *)at;
         uint32_t label = 0;
         /* Known already; but nothing may ask for strings between reserving and publishing. */
-        if (__builtin_expect(segment->kind == HAL_SEGMENT_DEBUG_BEGIN, 0)) {
+        if (__builtin_expect(command->kind == HAL_COMMAND_DEBUG_BEGIN, 0)) {
             publish_batch(thread, &batch);
             label = capture_string(
-                thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
+                thread, ((const struct hal_command_debug *)(const void *)command)->label);
         }
-        if (__builtin_expect(!batch.at || (uint64_t)(batch.end - batch.at) < segment->bytes, 0) &&
+        if (__builtin_expect(!batch.at || (uint64_t)(batch.end - batch.at) < command->bytes, 0) &&
             !next_batch(thread, &batch, most))
             return;
-        batch.at += fill_segment(batch.at, segment, label);
+        batch.at += fill_command(batch.at, command, label);
     }
     publish_batch(thread, &batch);
 }
@@ -302,8 +302,8 @@ static void record_segments(struct capture_thread *thread,
 static void record_stacks(const struct capture_call *call,
                           const struct hal_command_buffer *commands)
 {
-    for (uint32_t first = 0, count; first < commands->segment_count; first += count) {
-        const uint32_t left = commands->segment_count - first;
+    for (uint32_t first = 0, count; first < commands->command_count; first += count) {
+        const uint32_t left = commands->command_count - first;
         count = left < CAPTURE_MOST_TIMES ? left : CAPTURE_MOST_TIMES;
         const uint64_t used = sizeof(struct trace_command_stacks) + count * sizeof(uint32_t);
         const uint64_t bytes = hal_align_up(used, 8);
@@ -328,7 +328,7 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
 {
     const bool fits = seal_fits(call, commands, survey);
     if (fits && !capture_can_hold(call->thread, survey->largest_bytes)) {
-        capture_lose(call->thread->stream, 1 + commands->segment_count);
+        capture_lose(call->thread->stream, 1 + commands->command_count);
         return;
     }
     if (fits && survey->has_labels && !number_labels(call->thread, commands))
@@ -341,12 +341,12 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
     *record = (struct trace_command_buffer_seal){
         .head = capture_head(call, TRACE_COMMAND_BUFFER_SEAL, sizeof *record),
         .command_buffer = commands->object.id,
-        .segment_count = fits ? commands->segment_count : 0,
+        .segment_count = fits ? commands->command_count : 0,
         .dispatch_count = fits ? commands->dispatch_count : 0,
         .segment_bytes = fits ? survey->record_bytes : 0,
         .flags = flags,
     };
     capture_publish(call->thread, sizeof *record);
     if (fits)
-        record_segments(call->thread, commands, survey);
+        record_commands(call->thread, commands, survey);
 }

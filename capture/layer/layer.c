@@ -89,7 +89,7 @@ static void object_created(struct hal_driver_device *self, struct hal_object *ob
     capture_call_leave(&call);
 }
 
-enum { FEW_SEGMENTS = 64 };
+enum { FEW_COMMANDS = 64 };
 
 static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
@@ -98,7 +98,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     struct hal_driver_device *next = self->next;
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread) {
-        capture_lose(&capture->stream, commands->segment_count);
+        capture_lose(&capture->stream, commands->command_count);
         return next->ops->command_buffer_prepare(next, commands);
     }
     capture_call_begin(&call);
@@ -115,7 +115,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
             capture_no_memory(capture, "what a command buffer writes");
         capture_record_seal(&call, commands, &survey, 0);
     }
-    if (commands->segment_count > FEW_SEGMENTS) /* else it can be sampled */
+    if (commands->command_count > FEW_COMMANDS) /* else it can be sampled */
         capture_call_measure(call.thread, call.end_ns);
     capture_call_leave(&call);
     return call.status;

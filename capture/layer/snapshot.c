@@ -106,7 +106,7 @@ static enum hal_status copy_window(struct copier *copier, struct hal_buffer *sou
                                    uint64_t offset, uint64_t bytes)
 {
     struct hal_driver_device *next = copier->next;
-    struct hal_segment_copy copy = {.head = {.kind = HAL_SEGMENT_COPY, .bytes = sizeof copy},
+    struct hal_command_copy copy = {.head = {.kind = HAL_COMMAND_COPY, .bytes = sizeof copy},
                                     .source = source,
                                     .target = copier->target,
                                     .source_offset = offset,
@@ -119,7 +119,7 @@ static enum hal_status copy_window(struct copier *copier, struct hal_buffer *sou
     commands->sealed = true;
     commands->arena = (uint8_t *)&copy;
     commands->arena_bytes = sizeof copy;
-    commands->segment_count = 1;
+    commands->command_count = 1;
     if (next->ops->command_buffer_created)
         next->ops->command_buffer_created(next, commands);
     const enum hal_status status = run_commands(copier, commands);

@@ -47,7 +47,7 @@ static void free_commands(struct hal_driver_device *next, struct capture_copies 
 
 /* Takes the arena over. */
 static enum hal_status make_commands(struct hal_driver_device *next, void *arena, size_t bytes,
-                                     size_t segments, struct capture_copies *copies)
+                                     size_t count, struct capture_copies *copies)
 {
     struct hal_command_buffer *commands = hal_alloc(1, sizeof *commands);
     if (!commands || !arena) {
@@ -61,7 +61,7 @@ static enum hal_status make_commands(struct hal_driver_device *next, void *arena
     commands->sealed = true;
     commands->arena = arena;
     commands->arena_bytes = bytes;
-    commands->segment_count = (uint32_t)segments;
+    commands->command_count = (uint32_t)count;
     if (next->ops->command_buffer_created)
         next->ops->command_buffer_created(next, commands);
     copies->commands = commands;
@@ -338,14 +338,14 @@ enum hal_status capture_outputs_clear(struct capture *capture, struct hal_buffer
     if (buffer->memory & HAL_MEMORY_HOST_VISIBLE && buffer->usage & HAL_USAGE_MAPPING)
         return clear_mapped(next, buffer);
     struct capture_copies *copies = take_copies(outputs, next);
-    struct hal_segment_fill *fill = hal_alloc(1, sizeof *fill);
+    struct hal_command_fill *fill = hal_alloc(1, sizeof *fill);
     if (!copies || !fill) {
         free(fill);
         if (copies)
             give_copies(outputs, copies);
         return hal_fail(HAL_NO_MEMORY, "no memory for clearing a buffer");
     }
-    *fill = (struct hal_segment_fill){.head = {.kind = HAL_SEGMENT_FILL, .bytes = sizeof *fill},
+    *fill = (struct hal_command_fill){.head = {.kind = HAL_COMMAND_FILL, .bytes = sizeof *fill},
                                       .target = buffer,
                                       .bytes = buffer->bytes,
                                       .pattern_bytes = 4};
@@ -368,11 +368,11 @@ static enum hal_status make_copies(struct capture *capture, struct capture_copie
         bytes += hal_align_up((size_t)(write->end - write->begin), COPY_ALIGNMENT);
     }
     HAL_TRY(make_buffer(capture, bytes, copies));
-    struct hal_segment_copy *list = hal_alloc(writes->count, sizeof *list);
+    struct hal_command_copy *list = hal_alloc(writes->count, sizeof *list);
     for (size_t i = 0; list && i < writes->count; i++) {
         const struct capture_written_range *write = &writes->list[i];
         list[i] =
-            (struct hal_segment_copy){.head = {.kind = HAL_SEGMENT_COPY, .bytes = sizeof *list},
+            (struct hal_command_copy){.head = {.kind = HAL_COMMAND_COPY, .bytes = sizeof *list},
                                       .source = write->buffer,
                                       .target = copies->buffer,
                                       .source_offset = write->begin,

@@ -57,8 +57,8 @@ void capture_written_ranges_find(struct hal_command_buffer *const *commands, siz
 {
     *out_writes = (struct capture_written_ranges){0};
     for (size_t i = 0; i < count; i++) {
-        hal_each_segment (commands[i], segment)
-            capture_accesses(commands[i], segment,
+        hal_each_command (commands[i], command)
+            capture_accesses(commands[i], command,
                              &(struct trace_access_sink){.visit = take_access, .user = out_writes});
     }
     merge(out_writes);

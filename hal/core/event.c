@@ -65,7 +65,7 @@ static enum hal_status find(struct standing *standing, const struct hal_event *e
 }
 
 static enum hal_status resolve_wait(const struct hal_command_buffer *commands, uint32_t number,
-                                    struct standing *standing, struct hal_segment_events_wait *wait)
+                                    struct standing *standing, struct hal_command_events_wait *wait)
 {
     uint32_t together = 0, *stages;
     for (uint32_t i = 0; i < wait->event_count; i++) {
@@ -79,14 +79,14 @@ static enum hal_status resolve_wait(const struct hal_command_buffer *commands, u
     return HAL_OK;
 }
 
-static enum hal_status take_segment(const struct hal_command_buffer *commands, uint32_t number,
-                                    struct standing *standing, struct hal_segment *segment)
+static enum hal_status take_command(const struct hal_command_buffer *commands, uint32_t number,
+                                    struct standing *standing, struct hal_command *command)
 {
-    struct hal_segment_event *event = (struct hal_segment_event *)(void *)segment;
+    struct hal_command_event *event = (struct hal_command_event *)(void *)command;
     uint32_t *stages;
-    if (segment->kind == HAL_SEGMENT_EVENTS_WAIT)
-        return resolve_wait(commands, number, standing, (void *)segment);
-    if (segment->kind != HAL_SEGMENT_EVENT_SIGNAL && segment->kind != HAL_SEGMENT_EVENT_RESET)
+    if (command->kind == HAL_COMMAND_EVENTS_WAIT)
+        return resolve_wait(commands, number, standing, (void *)command);
+    if (command->kind != HAL_COMMAND_EVENT_SIGNAL && command->kind != HAL_COMMAND_EVENT_RESET)
         return HAL_OK;
     HAL_TRY(find(standing, event->event, &stages));
     *stages = event->source_stages;
@@ -98,10 +98,10 @@ enum hal_status hal_events_resolve(struct hal_command_buffer *commands)
     struct standing standing = {0};
     enum hal_status status = HAL_OK;
     uint32_t number = 0;
-    for (const struct hal_segment *segment = hal_segment_first(commands);
-         status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
+    for (const struct hal_command *command = hal_command_first(commands);
+         status == HAL_OK && command; command = hal_command_next(commands, command))
         status =
-            take_segment(commands, number++, &standing, (struct hal_segment *)(uintptr_t)segment);
+            take_command(commands, number++, &standing, (struct hal_command *)(uintptr_t)command);
     hal_idmap_finish(&standing.ids);
     free(standing.stages);
     return status;

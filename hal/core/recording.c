@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of command buffers: the arena that segments are recorded into, and the list of what
+/* The life of command buffers: the arena that commands are recorded into, and the list of what
  * they name. */
 #include "hal/core/recording.h"
 
@@ -166,7 +166,7 @@ bool hal_record_grow(struct hal_command_buffer *commands, size_t more_bytes)
 enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands)
 {
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_NO_MEMORY, "no memory for command %u of %s", commands->segment_count,
+    return hal_fail(HAL_NO_MEMORY, "no memory for command %u of %s", commands->command_count,
                     hal_object_name(&commands->object, name));
 }
 
@@ -189,7 +189,7 @@ bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *o
 static uint32_t *note_room(struct hal_command_buffer *commands, uint64_t capture)
 {
     struct hal_recording *recording = commands->recording;
-    const size_t index = commands->segment_count;
+    const size_t index = commands->command_count;
     void *notes = recording->notes;
     if (recording->noted_by != capture)
         recording->note_count = 0;
@@ -223,7 +223,7 @@ const uint32_t *hal_record_notes(struct hal_command_buffer *commands)
     const struct hal_device *device = commands->object.device;
     struct hal_recording *recording = commands->recording;
     if (!recording->note_count || recording->noted_by != device->captures ||
-        !device->top->ops->note_command || !commands->segment_count)
+        !device->top->ops->note_command || !commands->command_count)
         return NULL;
-    return recording->note_count == commands->segment_count ? recording->notes : NULL;
+    return recording->note_count == commands->command_count ? recording->notes : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command buffer while it records: room for one more segment, and what the segments name is
+/* A command buffer while it records: room for one more command, and what the commands name is
  * retained. Between the core's recording.c, commands.c and seal.c. */
 #ifndef HAL_RECORDING_H
 #define HAL_RECORDING_H
@@ -32,7 +32,7 @@ struct hal_recording {
 
     /* Of a command buffer that began under a layer which notes commands. */
     bool is_noted;
-    uint32_t *notes; /* by segment */
+    uint32_t *notes; /* by command */
     size_t note_count, note_capacity;
     uint64_t noted_by; /* number of the device's capture */
 };
@@ -42,12 +42,12 @@ bool hal_record_grow(struct hal_command_buffer *commands, size_t more_bytes);
 bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *object, size_t slot);
 enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands);
 void hal_record_note(struct hal_command_buffer *commands);
-/* Inside the gate, at the end of recording; one per segment, or NULL: nothing is known. */
+/* Inside the gate, at the end of recording; one per command, or NULL: nothing is known. */
 const uint32_t *hal_record_notes(struct hal_command_buffer *commands);
 
-/* Room for a segment at the arena's end, its head filled in; hal_record_commit makes it count. NULL
+/* Room for a command at the arena's end, its head filled in; hal_record_commit makes it count. NULL
  * when memory is out. `bytes` is rounded up to 8, and the padding is zero. */
-static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_segment_kind kind,
+static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_command_kind kind,
                                     size_t bytes)
 {
     const size_t padded = hal_align_up(bytes, 8);
@@ -56,18 +56,18 @@ static inline void *hal_record_room(struct hal_command_buffer *commands, enum ha
         return NULL;
     uint8_t *place = commands->arena + commands->arena_bytes;
     memset(place + padded - 8, 0, 8);
-    *(struct hal_segment *)(void *)place =
-        (struct hal_segment){.kind = (uint16_t)kind, .bytes = (uint32_t)padded};
+    *(struct hal_command *)(void *)place =
+        (struct hal_command){.kind = (uint16_t)kind, .bytes = (uint32_t)padded};
     return place;
 }
 
 static inline enum hal_status hal_record_commit(struct hal_command_buffer *commands,
-                                                const struct hal_segment *head)
+                                                const struct hal_command *head)
 {
     if (__builtin_expect(commands->recording->is_noted, 0))
         hal_record_note(commands);
     commands->arena_bytes += head->bytes;
-    commands->segment_count++;
+    commands->command_count++;
     return HAL_OK;
 }
 

@@ -35,7 +35,7 @@ static uint8_t *keep_constants(struct hal_recording *recording, const uint8_t *d
     return place;
 }
 
-static void push_constants(struct resolver *resolver, const struct hal_segment_push_constants *push)
+static void push_constants(struct resolver *resolver, const struct hal_command_push_constants *push)
 {
     const uint32_t end = push->offset + push->bytes;
     uint8_t *target = resolver->merged + push->offset;
@@ -55,7 +55,7 @@ static void push_constants(struct resolver *resolver, const struct hal_segment_p
     resolver->constants_changed = resolver->changed = true;
 }
 
-static void push_set(struct resolver *resolver, const struct hal_segment_push_descriptor_set *push)
+static void push_set(struct resolver *resolver, const struct hal_command_push_descriptor_set *push)
 {
     struct hal_dispatch_state *now = &resolver->now;
     resolver->commands->info.set_count++;
@@ -92,21 +92,21 @@ static bool take_state(struct resolver *resolver, uint32_t *out_index)
     return true;
 }
 
-/* Of a dispatch; other segments take no state. */
-static bool take_dispatch(struct resolver *resolver, struct hal_segment *segment)
+/* Of a dispatch; other commands take no state. */
+static bool take_dispatch(struct resolver *resolver, struct hal_command *command)
 {
-    if (segment->kind == HAL_SEGMENT_DISPATCH)
-        return take_state(resolver, &((struct hal_segment_dispatch *)segment)->state);
-    if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT)
-        return take_state(resolver, &((struct hal_segment_dispatch_indirect *)segment)->state);
+    if (command->kind == HAL_COMMAND_DISPATCH)
+        return take_state(resolver, &((struct hal_command_dispatch *)command)->state);
+    if (command->kind == HAL_COMMAND_DISPATCH_INDIRECT)
+        return take_state(resolver, &((struct hal_command_dispatch_indirect *)command)->state);
     return true;
 }
 
-static void count_segment(struct hal_command_buffer_info *info, enum hal_segment_kind kind)
+static void count_command(struct hal_command_buffer_info *info, enum hal_command_kind kind)
 {
-    info->barrier_count += kind == HAL_SEGMENT_BARRIER || kind == HAL_SEGMENT_EVENTS_WAIT;
+    info->barrier_count += kind == HAL_COMMAND_BARRIER || kind == HAL_COMMAND_EVENTS_WAIT;
     info->transfer_count +=
-        kind == HAL_SEGMENT_FILL || kind == HAL_SEGMENT_COPY || kind == HAL_SEGMENT_UPDATE;
+        kind == HAL_COMMAND_FILL || kind == HAL_COMMAND_COPY || kind == HAL_COMMAND_UPDATE;
 }
 
 static bool resolve_states(struct hal_command_buffer *commands)
@@ -116,13 +116,13 @@ static bool resolve_states(struct hal_command_buffer *commands)
     resolver.commands = commands;
     resolver.changed = true;
     commands->info = (struct hal_command_buffer_info){0};
-    hal_each_segment (commands, segment) {
-        count_segment(&commands->info, (enum hal_segment_kind)segment->kind);
-        if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS)
-            push_constants(&resolver, (const void *)segment);
-        else if (segment->kind == HAL_SEGMENT_PUSH_DESCRIPTOR_SET)
-            push_set(&resolver, (const void *)segment);
-        else if (!take_dispatch(&resolver, (struct hal_segment *)(uintptr_t)segment))
+    hal_each_command (commands, command) {
+        count_command(&commands->info, (enum hal_command_kind)command->kind);
+        if (command->kind == HAL_COMMAND_PUSH_CONSTANTS)
+            push_constants(&resolver, (const void *)command);
+        else if (command->kind == HAL_COMMAND_PUSH_DESCRIPTOR_SET)
+            push_set(&resolver, (const void *)command);
+        else if (!take_dispatch(&resolver, (struct hal_command *)(uintptr_t)command))
             return false;
     }
     return true;
@@ -175,7 +175,7 @@ enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *com
     info.label = commands->object.label;
     info.mode = commands->mode;
     info.categories = commands->categories;
-    info.command_count = commands->segment_count;
+    info.command_count = commands->command_count;
     info.dispatch_count = commands->dispatch_count;
     info.state_count = commands->state_count;
     return HAL_GIVE(hal_command_buffer_info, out_info, &info);

@@ -62,20 +62,20 @@ static enum hal_status check_bytes(const char *user, const struct hal_buffer *ro
 
 static enum hal_status check_transfers(const char *user, const struct hal_command_buffer *commands)
 {
-    hal_each_segment (commands, segment) {
-        const void *whole = segment;
-        if (segment->kind == HAL_SEGMENT_FILL) {
-            const struct hal_segment_fill *fill = whole;
+    hal_each_command (commands, command) {
+        const void *whole = command;
+        if (command->kind == HAL_COMMAND_FILL) {
+            const struct hal_command_fill *fill = whole;
             HAL_TRY(check_bytes(user, fill->target, fill->offset, fill->bytes));
-        } else if (segment->kind == HAL_SEGMENT_COPY) {
-            const struct hal_segment_copy *copy = whole;
+        } else if (command->kind == HAL_COMMAND_COPY) {
+            const struct hal_command_copy *copy = whole;
             HAL_TRY(check_bytes(user, copy->source, copy->source_offset, copy->bytes));
             HAL_TRY(check_bytes(user, copy->target, copy->target_offset, copy->bytes));
-        } else if (segment->kind == HAL_SEGMENT_UPDATE) {
-            const struct hal_segment_update *update = whole;
+        } else if (command->kind == HAL_COMMAND_UPDATE) {
+            const struct hal_command_update *update = whole;
             HAL_TRY(check_bytes(user, update->target, update->offset, update->bytes));
-        } else if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT) {
-            const struct hal_segment_dispatch_indirect *dispatch = whole;
+        } else if (command->kind == HAL_COMMAND_DISPATCH_INDIRECT) {
+            const struct hal_command_dispatch_indirect *dispatch = whole;
             HAL_TRY(check_bytes(user, dispatch->counts, dispatch->offset, HAL_COUNTS_BYTES));
         }
     }

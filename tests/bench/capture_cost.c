@@ -19,30 +19,30 @@ static const struct hal_driver_ops null_ops = {FAKE_OPS};
 
 static void *append(struct hal_command_buffer *commands, uint16_t kind, size_t bytes)
 {
-    struct hal_segment *segment = (void *)(commands->arena + commands->arena_bytes);
-    *segment = (struct hal_segment){.kind = kind, .bytes = (uint32_t)bytes};
+    struct hal_command *command = (void *)(commands->arena + commands->arena_bytes);
+    *command = (struct hal_command){.kind = kind, .bytes = (uint32_t)bytes};
     commands->arena_bytes += bytes;
-    commands->segment_count++;
-    return segment;
+    commands->command_count++;
+    return command;
 }
 
 static void append_kernel(struct hal_command_buffer *commands, uint32_t number)
 {
-    struct hal_segment_push_constants *constants =
-        append(commands, HAL_SEGMENT_PUSH_CONSTANTS, sizeof *constants + 16);
+    struct hal_command_push_constants *constants =
+        append(commands, HAL_COMMAND_PUSH_CONSTANTS, sizeof *constants + 16);
     constants->bytes = 16;
     memset(constants->data, (int)number, 16);
-    struct hal_segment_push_descriptor_set *set = append(
-        commands, HAL_SEGMENT_PUSH_DESCRIPTOR_SET, sizeof *set + 3 * sizeof(struct hal_binding));
+    struct hal_command_push_descriptor_set *set = append(
+        commands, HAL_COMMAND_PUSH_DESCRIPTOR_SET, sizeof *set + 3 * sizeof(struct hal_binding));
     set->binding_count = 3;
     for (uint32_t i = 0; i < 3; i++)
         set->bindings[i] = (struct hal_binding){&buffer, 256 * i, 256};
-    struct hal_segment_dispatch *dispatch =
-        append(commands, HAL_SEGMENT_DISPATCH, sizeof *dispatch);
+    struct hal_command_dispatch *dispatch =
+        append(commands, HAL_COMMAND_DISPATCH, sizeof *dispatch);
     dispatch->executable = &executable;
     dispatch->workgroup_count[0] = dispatch->workgroup_count[1] = dispatch->workgroup_count[2] = 1;
     commands->dispatch_count++;
-    struct hal_segment_barrier *barrier = append(commands, HAL_SEGMENT_BARRIER, sizeof *barrier);
+    struct hal_command_barrier *barrier = append(commands, HAL_COMMAND_BARRIER, sizeof *barrier);
     barrier->source_stages = barrier->target_stages = 1;
 }
 

@@ -123,17 +123,17 @@ static enum hal_status check_pushed(const struct dispatch *dispatch, uint32_t pu
                             layout->constant_bytes));
 }
 
-/* False: the segment is no dispatch. */
-static bool read_dispatch(const struct hal_segment *segment, struct dispatch *io_dispatch)
+/* False: the command is no dispatch. */
+static bool read_dispatch(const struct hal_command *command, struct dispatch *io_dispatch)
 {
-    const struct hal_segment_dispatch *direct = (const void *)segment;
-    const struct hal_segment_dispatch_indirect *indirect = (const void *)segment;
+    const struct hal_command_dispatch *direct = (const void *)command;
+    const struct hal_command_dispatch_indirect *indirect = (const void *)command;
     uint32_t state;
-    if (segment->kind == HAL_SEGMENT_DISPATCH) {
+    if (command->kind == HAL_COMMAND_DISPATCH) {
         io_dispatch->executable = direct->executable;
         io_dispatch->entry = direct->entry;
         state = direct->state;
-    } else if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT) {
+    } else if (command->kind == HAL_COMMAND_DISPATCH_INDIRECT) {
         io_dispatch->executable = indirect->executable;
         io_dispatch->entry = indirect->entry;
         state = indirect->state;
@@ -148,13 +148,13 @@ enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands)
 {
     struct dispatch dispatch = {.commands = commands}, last = {0};
     uint32_t pushed_bytes = 0;
-    hal_each_segment (commands, segment) {
-        const struct hal_segment_push_constants *push = (const void *)segment;
-        if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS &&
+    hal_each_command (commands, command) {
+        const struct hal_command_push_constants *push = (const void *)command;
+        if (command->kind == HAL_COMMAND_PUSH_CONSTANTS &&
             push->offset + push->bytes > pushed_bytes)
             pushed_bytes = push->offset + push->bytes;
-        dispatch.pushed |= segment->kind == HAL_SEGMENT_PUSH_CONSTANTS;
-        if (!read_dispatch(segment, &dispatch))
+        dispatch.pushed |= command->kind == HAL_COMMAND_PUSH_CONSTANTS;
+        if (!read_dispatch(command, &dispatch))
             continue;
         HAL_TRY(check_pushed(&dispatch, pushed_bytes));
         if (dispatch.executable != last.executable || dispatch.entry != last.entry ||

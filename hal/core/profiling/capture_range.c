@@ -123,9 +123,9 @@ static void close_locked(struct hal_device *device, struct hal_capture_range *ra
 static bool has_group(const char *name, const struct hal_submit_desc *desc)
 {
     for (size_t i = 0; i < desc->command_count; i++) {
-        hal_each_segment (desc->commands[i], segment) {
-            const struct hal_segment_debug *debug = (const void *)segment;
-            if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN && strcmp(debug->label, name) == 0)
+        hal_each_command (desc->commands[i], command) {
+            const struct hal_command_debug *debug = (const void *)command;
+            if (command->kind == HAL_COMMAND_DEBUG_BEGIN && strcmp(debug->label, name) == 0)
                 return true;
         }
     }

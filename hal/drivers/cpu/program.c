@@ -177,14 +177,14 @@ static void wait_for(struct builder *builder, uint32_t stages, const struct past
 }
 
 static enum hal_status add_barrier(struct builder *builder,
-                                   const struct hal_segment_barrier *barrier)
+                                   const struct hal_command_barrier *barrier)
 {
     const struct past past = past_of(builder, barrier->source_stages);
     wait_for(builder, barrier->target_stages, &past);
     return HAL_OK;
 }
 
-static enum hal_status add_signal(struct builder *builder, const struct hal_segment_event *signal)
+static enum hal_status add_signal(struct builder *builder, const struct hal_command_event *signal)
 {
     uint32_t index;
     if (!hal_grow((void **)&builder->signals, &builder->event_capacity, builder->event_count + 1,
@@ -198,7 +198,7 @@ static enum hal_status add_signal(struct builder *builder, const struct hal_segm
     return HAL_OK;
 }
 
-static enum hal_status add_wait(struct builder *builder, const struct hal_segment_events_wait *wait)
+static enum hal_status add_wait(struct builder *builder, const struct hal_command_events_wait *wait)
 {
     for (uint32_t i = 0; i < wait->event_count; i++) {
         uint32_t index;
@@ -211,7 +211,7 @@ static enum hal_status add_wait(struct builder *builder, const struct hal_segmen
 
 /* ---- Transfers ---------------------------------------------------------------------------- */
 
-static enum hal_status add_fill(struct builder *builder, const struct hal_segment_fill *fill)
+static enum hal_status add_fill(struct builder *builder, const struct hal_command_fill *fill)
 {
     builder->program->transfer_bytes += fill->bytes;
     return add_op(builder, CPU_TRANSFERS,
@@ -410,7 +410,7 @@ static uint64_t tiles_of_a_dispatch(const struct builder *builder)
 }
 
 static enum hal_status add_dispatch(struct builder *builder,
-                                    const struct hal_segment_dispatch *dispatch)
+                                    const struct hal_command_dispatch *dispatch)
 {
     const uint32_t *count = dispatch->workgroup_count;
     const uint64_t groups = (uint64_t)count[0] * count[1] * count[2];
@@ -422,7 +422,7 @@ static enum hal_status add_dispatch(struct builder *builder,
 }
 
 static enum hal_status add_dispatch_indirect(struct builder *builder,
-                                             const struct hal_segment_dispatch_indirect *dispatch)
+                                             const struct hal_command_dispatch_indirect *dispatch)
 {
     struct cpu_program *program = builder->program;
     struct cpu_op op = {.kind = CPU_OP_DISPATCH_INDIRECT};
@@ -444,32 +444,32 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
     return HAL_OK;
 }
 
-static enum hal_status add_segment(struct builder *builder, const struct hal_segment *segment)
+static enum hal_status add_command(struct builder *builder, const struct hal_command *command)
 {
-    const void *whole = segment;
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: return add_barrier(builder, whole);
-    case HAL_SEGMENT_FILL: return add_fill(builder, whole);
-    case HAL_SEGMENT_COPY: {
-        const struct hal_segment_copy *copy = whole;
+    const void *whole = command;
+    switch ((enum hal_command_kind)command->kind) {
+    case HAL_COMMAND_BARRIER: return add_barrier(builder, whole);
+    case HAL_COMMAND_FILL: return add_fill(builder, whole);
+    case HAL_COMMAND_COPY: {
+        const struct hal_command_copy *copy = whole;
         return add_copy(builder, view(copy->target, copy->target_offset),
                         view(copy->source, copy->source_offset), copy->bytes);
     }
-    case HAL_SEGMENT_UPDATE: {
-        const struct hal_segment_update *update = whole;
+    case HAL_COMMAND_UPDATE: {
+        const struct hal_command_update *update = whole;
         return add_copy(builder, view(update->target, update->offset), update->data, update->bytes);
     }
-    case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
-    case HAL_SEGMENT_DISPATCH_INDIRECT: return add_dispatch_indirect(builder, whole);
-    case HAL_SEGMENT_EVENT_SIGNAL: return add_signal(builder, whole);
-    case HAL_SEGMENT_EVENTS_WAIT: return add_wait(builder, whole);
-    case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
-    case HAL_SEGMENT_DEBUG_BEGIN:
-    case HAL_SEGMENT_DEBUG_END: return HAL_OK;
+    case HAL_COMMAND_DISPATCH: return add_dispatch(builder, whole);
+    case HAL_COMMAND_DISPATCH_INDIRECT: return add_dispatch_indirect(builder, whole);
+    case HAL_COMMAND_EVENT_SIGNAL: return add_signal(builder, whole);
+    case HAL_COMMAND_EVENTS_WAIT: return add_wait(builder, whole);
+    case HAL_COMMAND_EVENT_RESET:
+    case HAL_COMMAND_PUSH_CONSTANTS:
+    case HAL_COMMAND_PUSH_DESCRIPTOR_SET:
+    case HAL_COMMAND_DEBUG_BEGIN:
+    case HAL_COMMAND_DEBUG_END: return HAL_OK;
     }
-    return hal_fail(HAL_INVALID, "there is no segment of kind %u", segment->kind);
+    return hal_fail(HAL_INVALID, "there is no command of kind %u", command->kind);
 }
 
 /* Operations move while they are collected, so that phases get their pointers at the end. */
@@ -494,9 +494,9 @@ enum hal_status cpu_program_create(const struct hal_command_buffer *commands, ui
     enum hal_status status = program ? HAL_OK : no_memory(&builder);
     if (program)
         program->commands = commands;
-    for (const struct hal_segment *segment = hal_segment_first(commands);
-         status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
-        status = add_segment(&builder, segment);
+    for (const struct hal_command *command = hal_command_first(commands);
+         status == HAL_OK && command; command = hal_command_next(commands, command))
+        status = add_command(&builder, command);
     hal_idmap_finish(&builder.events);
     free(builder.signals);
     if (status != HAL_OK) {

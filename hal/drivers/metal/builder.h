@@ -45,10 +45,10 @@ enum hal_status metal_builder_make_builtin(struct metal_builder *builder,
 
 /* launch.m */
 enum hal_status metal_builder_add_dispatch(struct metal_builder *builder,
-                                           const struct hal_segment_dispatch *dispatch) HAL_CHECKED;
+                                           const struct hal_command_dispatch *dispatch) HAL_CHECKED;
 enum hal_status metal_builder_add_dispatch_indirect(
     struct metal_builder *builder,
-    const struct hal_segment_dispatch_indirect *dispatch) HAL_CHECKED;
+    const struct hal_command_dispatch_indirect *dispatch) HAL_CHECKED;
 enum hal_status metal_builder_add_barrier(struct metal_builder *builder) HAL_CHECKED;
 /* The last commands are there: what checks the counts of indirect dispatches goes before them. */
 enum hal_status metal_builder_end_interval(struct metal_builder *builder) HAL_CHECKED;

@@ -125,7 +125,7 @@ static enum hal_status make_dispatch(struct metal_builder *builder, const struct
 }
 
 enum hal_status metal_builder_add_dispatch(struct metal_builder *builder,
-                                           const struct hal_segment_dispatch *dispatch)
+                                           const struct hal_command_dispatch *dispatch)
 {
     const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
     const uint32_t *count = dispatch->workgroup_count;
@@ -160,7 +160,7 @@ static enum hal_status add_check(struct metal_builder *builder, const struct hal
 }
 
 enum hal_status metal_builder_add_dispatch_indirect(
-    struct metal_builder *builder, const struct hal_segment_dispatch_indirect *dispatch)
+    struct metal_builder *builder, const struct hal_command_dispatch_indirect *dispatch)
 {
     const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
     const struct hal_entry_point *entry = &dispatch->executable->entry_points[dispatch->entry];

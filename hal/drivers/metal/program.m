@@ -24,7 +24,7 @@ static enum hal_status add_chunks(struct metal_builder *builder, struct metal_op
 }
 
 static enum hal_status fill_by_kernel(struct metal_builder *builder, id<MTLBuffer> target,
-                                      uint64_t offset, const struct hal_segment_fill *fill)
+                                      uint64_t offset, const struct hal_command_fill *fill)
 {
     const uint64_t first = offset % METAL_CHUNK_BYTES;
     const struct metal_fill_arguments arguments = {
@@ -55,7 +55,7 @@ static enum hal_status copy_by_kernel(struct metal_builder *builder, id<MTLBuffe
 
 /* ---- Transfers ---------------------------------------------------------------------------- */
 
-static enum hal_status add_fill(struct metal_builder *builder, const struct hal_segment_fill *fill)
+static enum hal_status add_fill(struct metal_builder *builder, const struct hal_command_fill *fill)
 {
     const NSUInteger offset = to_metal_buffer(fill->target)->origin + fill->offset;
     const bool one_byte = fill->pattern == (fill->pattern & 0xFF) * 0x01010101U;
@@ -93,7 +93,7 @@ static enum hal_status add_copy(struct metal_builder *builder, id<MTLBuffer> sou
 }
 
 static enum hal_status add_update(struct metal_builder *builder,
-                                  const struct hal_segment_update *update)
+                                  const struct hal_command_update *update)
 {
     struct metal_program *program = builder->program;
     const uint64_t offset = builder->staged;
@@ -109,9 +109,9 @@ static enum hal_status add_update(struct metal_builder *builder,
 static enum hal_status make_staging(struct metal_builder *builder)
 {
     uint64_t bytes = 0;
-    hal_each_segment (builder->commands, segment) {
-        const struct hal_segment_update *update = (const void *)segment;
-        if (segment->kind == HAL_SEGMENT_UPDATE)
+    hal_each_command (builder->commands, command) {
+        const struct hal_command_update *update = (const void *)command;
+        if (command->kind == HAL_COMMAND_UPDATE)
             bytes += hal_align_up(update->bytes, STAGING_ALIGNMENT);
     }
     if (bytes == 0)
@@ -124,7 +124,7 @@ static enum hal_status make_staging(struct metal_builder *builder)
 /* ---- Labels ------------------------------------------------------------------------------- */
 
 static enum hal_status add_debug_begin(struct metal_builder *builder,
-                                       const struct hal_segment_debug *debug)
+                                       const struct hal_command_debug *debug)
 {
     struct metal_op op = {.kind = METAL_OP_DEBUG_BEGIN};
     builder->open_groups++;
@@ -139,33 +139,33 @@ static enum hal_status add_debug_begin(struct metal_builder *builder,
 
 /* ---- All of it ---------------------------------------------------------------------------- */
 
-static enum hal_status add_segment(struct metal_builder *builder, const struct hal_segment *segment)
+static enum hal_status add_command(struct metal_builder *builder, const struct hal_command *command)
 {
-    const void *whole = segment;
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER:
-    case HAL_SEGMENT_EVENTS_WAIT:
+    const void *whole = command;
+    switch ((enum hal_command_kind)command->kind) {
+    case HAL_COMMAND_BARRIER:
+    case HAL_COMMAND_EVENTS_WAIT:
         return metal_builder_add_barrier(builder); /* more than is asked for */
-    case HAL_SEGMENT_FILL: return add_fill(builder, whole);
-    case HAL_SEGMENT_COPY: {
-        const struct hal_segment_copy *copy = whole;
+    case HAL_COMMAND_FILL: return add_fill(builder, whole);
+    case HAL_COMMAND_COPY: {
+        const struct hal_command_copy *copy = whole;
         return add_copy(builder, to_metal_buffer(copy->source)->buffer,
                         to_metal_buffer(copy->source)->origin + copy->source_offset, copy->target,
                         copy->target_offset, copy->bytes);
     }
-    case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
-    case HAL_SEGMENT_DISPATCH: return metal_builder_add_dispatch(builder, whole);
-    case HAL_SEGMENT_DISPATCH_INDIRECT: return metal_builder_add_dispatch_indirect(builder, whole);
-    case HAL_SEGMENT_DEBUG_BEGIN: return add_debug_begin(builder, whole);
-    case HAL_SEGMENT_DEBUG_END:
+    case HAL_COMMAND_UPDATE: return add_update(builder, whole);
+    case HAL_COMMAND_DISPATCH: return metal_builder_add_dispatch(builder, whole);
+    case HAL_COMMAND_DISPATCH_INDIRECT: return metal_builder_add_dispatch_indirect(builder, whole);
+    case HAL_COMMAND_DEBUG_BEGIN: return add_debug_begin(builder, whole);
+    case HAL_COMMAND_DEBUG_END:
         builder->open_groups--;
         return metal_builder_add_op(builder, &(struct metal_op){.kind = METAL_OP_DEBUG_END});
-    case HAL_SEGMENT_EVENT_SIGNAL:
-    case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: return HAL_OK;
+    case HAL_COMMAND_EVENT_SIGNAL:
+    case HAL_COMMAND_EVENT_RESET:
+    case HAL_COMMAND_PUSH_CONSTANTS:
+    case HAL_COMMAND_PUSH_DESCRIPTOR_SET: return HAL_OK;
     }
-    return hal_fail(HAL_INVALID, "there is no segment of kind %u", segment->kind);
+    return hal_fail(HAL_INVALID, "there is no command of kind %u", command->kind);
 }
 
 static bool is_empty(const struct metal_program *program)
@@ -194,9 +194,9 @@ enum hal_status metal_program_create(struct metal_device *device,
     @autoreleasepool {
         builder.program->label = [metal_string(hal_object_name(&commands->object, name)) retain];
         status = make_staging(&builder);
-        for (const struct hal_segment *segment = hal_segment_first(commands);
-             status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
-            status = add_segment(&builder, segment);
+        for (const struct hal_command *command = hal_command_first(commands);
+             status == HAL_OK && command; command = hal_command_next(commands, command))
+            status = add_command(&builder, command);
         if (status == HAL_OK)
             status = metal_builder_end_interval(&builder);
         if (status == HAL_OK)

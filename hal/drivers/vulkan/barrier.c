@@ -80,7 +80,7 @@ enum hal_status vulkan_add_barrier(struct vulkan_builder *builder,
 
 /* Each signal has an event of Vulkan of its own: an event of the HAL may be signalled again, and
  * its waits are for the signal before them. The host's part is in the submission's order. */
-void vulkan_add_signal(struct vulkan_builder *builder, const struct hal_segment_event *signal)
+void vulkan_add_signal(struct vulkan_builder *builder, const struct hal_command_event *signal)
 {
     const VkPipelineStageFlags stages =
         stages_of(signal->source_stages) & ~(VkPipelineStageFlags)VK_PIPELINE_STAGE_HOST_BIT;
@@ -104,7 +104,7 @@ static VkEvent find_signal(const struct vulkan_builder *builder, const struct ha
 }
 
 enum hal_status vulkan_add_wait(struct vulkan_builder *builder,
-                                const struct hal_segment_events_wait *wait)
+                                const struct hal_command_events_wait *wait)
 {
     const struct vulkan_barrier barrier = {wait->source_stages & ~(uint32_t)HAL_STAGE_HOST,
                                            wait->target_stages,

@@ -187,7 +187,7 @@ static enum hal_status bind(struct vulkan_builder *builder, const struct launch 
 }
 
 enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
-                                    const struct hal_segment_dispatch *dispatch)
+                                    const struct hal_command_dispatch *dispatch)
 {
     const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
     const uint32_t *counts = dispatch->workgroup_count;
@@ -206,7 +206,7 @@ enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
 }
 
 static enum hal_status add_count_check(struct vulkan_builder *builder,
-                                       const struct hal_segment_dispatch_indirect *dispatch,
+                                       const struct hal_command_dispatch_indirect *dispatch,
                                        uint32_t number)
 {
     struct vulkan_device *device = builder->device;
@@ -238,15 +238,15 @@ static enum hal_status add_count_check(struct vulkan_builder *builder,
     return HAL_OK;
 }
 
-static bool ends_interval(const struct hal_segment *segment)
+static bool ends_interval(const struct hal_command *command)
 {
-    return segment->kind == HAL_SEGMENT_BARRIER || segment->kind == HAL_SEGMENT_EVENTS_WAIT;
+    return command->kind == HAL_COMMAND_BARRIER || command->kind == HAL_COMMAND_EVENTS_WAIT;
 }
 
 /* Those of all dispatches up to the next barrier, with one barrier of their own. The results of an
  * earlier run have been read by then: a program with checks runs once at a time. */
 enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
-                                        const struct hal_segment *segment)
+                                        const struct hal_command *command)
 {
     static const VkMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -255,12 +255,12 @@ enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
     };
     const size_t before = builder->checks_done;
     uint32_t number = builder->dispatch_number;
-    for (; segment && !ends_interval(segment);
-         segment = hal_segment_next(builder->commands, segment)) {
-        if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT)
-            HAL_TRY(add_count_check(builder, (const void *)segment, number));
+    for (; command && !ends_interval(command);
+         command = hal_command_next(builder->commands, command)) {
+        if (command->kind == HAL_COMMAND_DISPATCH_INDIRECT)
+            HAL_TRY(add_count_check(builder, (const void *)command, number));
         number +=
-            segment->kind == HAL_SEGMENT_DISPATCH || segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT;
+            command->kind == HAL_COMMAND_DISPATCH || command->kind == HAL_COMMAND_DISPATCH_INDIRECT;
     }
     if (builder->checks_done > before)
         vk.CmdPipelineBarrier(builder->target, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
@@ -270,7 +270,7 @@ enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
 }
 
 enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
-                                    const struct hal_segment_dispatch_indirect *dispatch)
+                                    const struct hal_command_dispatch_indirect *dispatch)
 {
     const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
     HAL_TRY(bind(builder, &launch));

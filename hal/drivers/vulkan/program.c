@@ -23,7 +23,7 @@ static uint32_t rotate(uint32_t pattern, uint64_t n)
 }
 
 /* Whole words by the command for it, up to three bytes at either end as copies. */
-static void add_fill(struct vulkan_builder *builder, const struct hal_segment_fill *fill)
+static void add_fill(struct vulkan_builder *builder, const struct hal_command_fill *fill)
 {
     const uint64_t to_word =
         (VULKAN_WORD_BYTES - fill->offset % VULKAN_WORD_BYTES) % VULKAN_WORD_BYTES;
@@ -42,7 +42,7 @@ static void add_fill(struct vulkan_builder *builder, const struct hal_segment_fi
         copy_staged(builder, last, &inner, tail);
 }
 
-static void add_copy(struct vulkan_builder *builder, const struct hal_segment_copy *copy)
+static void add_copy(struct vulkan_builder *builder, const struct hal_command_copy *copy)
 {
     const struct vulkan_place source = vulkan_place_of(copy->source, copy->source_offset);
     const struct vulkan_place target = vulkan_place_of(copy->target, copy->target_offset);
@@ -51,12 +51,12 @@ static void add_copy(struct vulkan_builder *builder, const struct hal_segment_co
         vk.CmdCopyBuffer(builder->target, source.buffer, target.buffer, 1, &range);
 }
 
-static bool is_odd(const struct hal_segment_update *update)
+static bool is_odd(const struct hal_command_update *update)
 {
     return (update->offset | update->bytes) % VULKAN_WORD_BYTES != 0;
 }
 
-static void add_update(struct vulkan_builder *builder, const struct hal_segment_update *update)
+static void add_update(struct vulkan_builder *builder, const struct hal_command_update *update)
 {
     const struct vulkan_place target = vulkan_place_of(update->target, update->offset);
     if (update->bytes == 0)
@@ -68,9 +68,9 @@ static void add_update(struct vulkan_builder *builder, const struct hal_segment_
                            update->data);
 }
 
-/* ---- Segments ------------------------------------------------------------------------------- */
+/* ---- Commands ------------------------------------------------------------------------------- */
 
-static void begin_group(struct vulkan_builder *builder, const struct hal_segment_debug *debug)
+static void begin_group(struct vulkan_builder *builder, const struct hal_command_debug *debug)
 {
     const VkDebugUtilsLabelEXT label = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
@@ -83,42 +83,42 @@ static void begin_group(struct vulkan_builder *builder, const struct hal_segment
         vk.CmdBeginDebugUtilsLabelEXT(builder->target, &label);
 }
 
-static enum hal_status add_segment(struct vulkan_builder *builder,
-                                   const struct hal_segment *segment)
+static enum hal_status add_command(struct vulkan_builder *builder,
+                                   const struct hal_command *command)
 {
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: {
-        const struct hal_segment_barrier *it = (const void *)segment;
+    switch ((enum hal_command_kind)command->kind) {
+    case HAL_COMMAND_BARRIER: {
+        const struct hal_command_barrier *it = (const void *)command;
         const struct vulkan_barrier barrier = {it->source_stages, it->target_stages,
                                                it->source_access, it->target_access,
                                                it->buffers,       it->buffer_count};
         HAL_TRY(vulkan_add_barrier(builder, &barrier));
-        return vulkan_add_count_checks(builder, hal_segment_next(builder->commands, segment));
+        return vulkan_add_count_checks(builder, hal_command_next(builder->commands, command));
     }
-    case HAL_SEGMENT_EVENT_SIGNAL: vulkan_add_signal(builder, (const void *)segment); return HAL_OK;
-    case HAL_SEGMENT_EVENTS_WAIT:
-        HAL_TRY(vulkan_add_wait(builder, (const void *)segment));
-        return vulkan_add_count_checks(builder, hal_segment_next(builder->commands, segment));
-    case HAL_SEGMENT_FILL: add_fill(builder, (const void *)segment); return HAL_OK;
-    case HAL_SEGMENT_COPY: add_copy(builder, (const void *)segment); return HAL_OK;
-    case HAL_SEGMENT_UPDATE: add_update(builder, (const void *)segment); return HAL_OK;
-    case HAL_SEGMENT_DISPATCH: return vulkan_add_dispatch(builder, (const void *)segment);
-    case HAL_SEGMENT_DISPATCH_INDIRECT: return vulkan_add_indirect(builder, (const void *)segment);
-    case HAL_SEGMENT_DEBUG_BEGIN: begin_group(builder, (const void *)segment); return HAL_OK;
-    case HAL_SEGMENT_DEBUG_END:
+    case HAL_COMMAND_EVENT_SIGNAL: vulkan_add_signal(builder, (const void *)command); return HAL_OK;
+    case HAL_COMMAND_EVENTS_WAIT:
+        HAL_TRY(vulkan_add_wait(builder, (const void *)command));
+        return vulkan_add_count_checks(builder, hal_command_next(builder->commands, command));
+    case HAL_COMMAND_FILL: add_fill(builder, (const void *)command); return HAL_OK;
+    case HAL_COMMAND_COPY: add_copy(builder, (const void *)command); return HAL_OK;
+    case HAL_COMMAND_UPDATE: add_update(builder, (const void *)command); return HAL_OK;
+    case HAL_COMMAND_DISPATCH: return vulkan_add_dispatch(builder, (const void *)command);
+    case HAL_COMMAND_DISPATCH_INDIRECT: return vulkan_add_indirect(builder, (const void *)command);
+    case HAL_COMMAND_DEBUG_BEGIN: begin_group(builder, (const void *)command); return HAL_OK;
+    case HAL_COMMAND_DEBUG_END:
         if (vulkan_has_debug_utils)
             vk.CmdEndDebugUtilsLabelEXT(builder->target);
         return HAL_OK;
-    case HAL_SEGMENT_PUSH_CONSTANTS: /* in the states */
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
-    case HAL_SEGMENT_EVENT_RESET: /* a signal has an event of its own */ return HAL_OK;
+    case HAL_COMMAND_PUSH_CONSTANTS: /* in the states */
+    case HAL_COMMAND_PUSH_DESCRIPTOR_SET:
+    case HAL_COMMAND_EVENT_RESET: /* a signal has an event of its own */ return HAL_OK;
     }
     return HAL_OK;
 }
 
 /* ---- Programs ------------------------------------------------------------------------------- */
 
-/* What all segments need together. */
+/* What all commands need together. */
 struct needs {
     uint64_t staging_bytes;
     uint32_t checks, sets, storage, uniforms, dispatches, signals;
@@ -145,26 +145,26 @@ static struct needs count_needs(const struct vulkan_device *device,
                                 const struct hal_command_buffer *commands)
 {
     struct needs needs = {0};
-    hal_each_segment (commands, segment) {
-        const struct hal_segment_update *update = (const void *)segment;
-        const struct hal_segment_dispatch *dispatch = (const void *)segment;
-        const struct hal_segment_dispatch_indirect *indirect = (const void *)segment;
-        needs.has_work |= segment->kind != HAL_SEGMENT_PUSH_CONSTANTS &&
-                          segment->kind != HAL_SEGMENT_PUSH_DESCRIPTOR_SET &&
-                          segment->kind != HAL_SEGMENT_EVENT_SIGNAL &&
-                          segment->kind != HAL_SEGMENT_EVENT_RESET;
+    hal_each_command (commands, command) {
+        const struct hal_command_update *update = (const void *)command;
+        const struct hal_command_dispatch *dispatch = (const void *)command;
+        const struct hal_command_dispatch_indirect *indirect = (const void *)command;
+        needs.has_work |= command->kind != HAL_COMMAND_PUSH_CONSTANTS &&
+                          command->kind != HAL_COMMAND_PUSH_DESCRIPTOR_SET &&
+                          command->kind != HAL_COMMAND_EVENT_SIGNAL &&
+                          command->kind != HAL_COMMAND_EVENT_RESET;
         needs.dispatches +=
-            segment->kind == HAL_SEGMENT_DISPATCH || segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT;
-        needs.signals += segment->kind == HAL_SEGMENT_EVENT_SIGNAL;
-        if (segment->kind == HAL_SEGMENT_FILL)
+            command->kind == HAL_COMMAND_DISPATCH || command->kind == HAL_COMMAND_DISPATCH_INDIRECT;
+        needs.signals += command->kind == HAL_COMMAND_EVENT_SIGNAL;
+        if (command->kind == HAL_COMMAND_FILL)
             needs.staging_bytes += (uint64_t)2 * VULKAN_STAGING_ALIGNMENT;
-        else if (segment->kind == HAL_SEGMENT_UPDATE && is_odd(update))
+        else if (command->kind == HAL_COMMAND_UPDATE && is_odd(update))
             needs.staging_bytes += hal_align_up(update->bytes, VULKAN_STAGING_ALIGNMENT);
-        else if (segment->kind == HAL_SEGMENT_DISPATCH)
+        else if (command->kind == HAL_COMMAND_DISPATCH)
             count_sets(device,
                        &to_vulkan_executable(dispatch->executable)->entries[dispatch->entry],
                        &needs);
-        else if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT) {
+        else if (command->kind == HAL_COMMAND_DISPATCH_INDIRECT) {
             count_sets(device,
                        &to_vulkan_executable(indirect->executable)->entries[indirect->entry],
                        &needs);
@@ -260,9 +260,9 @@ static enum hal_status record_all(struct vulkan_builder *builder, uint32_t timed
         return vulkan_fail(result, "beginning to record");
     if (timed)
         HAL_TRY(vulkan_times_create(builder->device, builder->program, timed, builder->target));
-    HAL_TRY(vulkan_add_count_checks(builder, hal_segment_first(commands)));
-    hal_each_segment (commands, segment)
-        HAL_TRY(add_segment(builder, segment));
+    HAL_TRY(vulkan_add_count_checks(builder, hal_command_first(commands)));
+    hal_each_command (commands, command)
+        HAL_TRY(add_command(builder, command));
     reset_events(builder);
     result = vk.EndCommandBuffer(builder->target);
     return result == VK_SUCCESS ? HAL_OK : vulkan_fail(result, "recording");

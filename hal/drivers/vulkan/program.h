@@ -45,20 +45,20 @@ struct vulkan_barrier {
 };
 enum hal_status vulkan_add_barrier(struct vulkan_builder *builder,
                                    const struct vulkan_barrier *barrier) HAL_CHECKED;
-void vulkan_add_signal(struct vulkan_builder *builder, const struct hal_segment_event *signal);
+void vulkan_add_signal(struct vulkan_builder *builder, const struct hal_command_event *signal);
 enum hal_status vulkan_add_wait(struct vulkan_builder *builder,
-                                const struct hal_segment_events_wait *wait) HAL_CHECKED;
+                                const struct hal_command_events_wait *wait) HAL_CHECKED;
 
 /* ---- launch.c ---- */
 
 uint64_t vulkan_constants_alignment(const struct vulkan_device *device);
 enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
-                                    const struct hal_segment_dispatch *dispatch) HAL_CHECKED;
+                                    const struct hal_command_dispatch *dispatch) HAL_CHECKED;
 enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
-                                    const struct hal_segment_dispatch_indirect *dispatch)
+                                    const struct hal_command_dispatch_indirect *dispatch)
     HAL_CHECKED;
-/* Of the indirect dispatches from this segment on up to the next barrier. */
+/* Of the indirect dispatches from this command on up to the next barrier. */
 enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
-                                        const struct hal_segment *segment) HAL_CHECKED;
+                                        const struct hal_command *command) HAL_CHECKED;
 
 #endif

@@ -113,7 +113,7 @@ static void capture_calls(struct captured *captured,
                           void (*calls)(struct hal_driver_device *top,
                                         const struct hal_submission *submission))
 {
-    struct hal_segment_fill fill = {.head = {.kind = HAL_SEGMENT_FILL, .bytes = sizeof fill},
+    struct hal_command_fill fill = {.head = {.kind = HAL_COMMAND_FILL, .bytes = sizeof fill},
                                     .target = &buffer,
                                     .bytes = WRITTEN,
                                     .pattern_bytes = 4};
@@ -121,7 +121,7 @@ static void capture_calls(struct captured *captured,
                                           .sealed = true,
                                           .arena = (uint8_t *)&fill,
                                           .arena_bytes = sizeof fill,
-                                          .segment_count = 1};
+                                          .command_count = 1};
     struct hal_command_buffer *list = &commands;
     const struct hal_submission submission = {.commands = &list, .command_count = 1};
     struct hal_mapping mapping = {.buffer = &buffer,

@@ -576,14 +576,14 @@ TEST(transfers_and_bindings_count_and_private_memory_does_not)
                                     {.object.id = 13, .memory = HAL_MEMORY_HOST_COHERENT}};
     struct hal_executable executable = {.reflection = NULL};
     struct {
-        struct hal_segment_fill fill, hidden;
-        struct hal_segment_copy copy;
-        struct hal_segment_dispatch_indirect indirect;
+        struct hal_command_fill fill, hidden;
+        struct hal_command_copy copy;
+        struct hal_command_dispatch_indirect indirect;
     } arena = {
-        .fill = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[0], 100, 50, 0, 1},
-        .hidden = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[2], 0, 8, 0, 1},
-        .copy = {{HAL_SEGMENT_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 5, 20, 30},
-        .indirect = {{HAL_SEGMENT_DISPATCH_INDIRECT, 0, sizeof arena.indirect},
+        .fill = {{HAL_COMMAND_FILL, 0, sizeof arena.fill}, &buffers[0], 100, 50, 0, 1},
+        .hidden = {{HAL_COMMAND_FILL, 0, sizeof arena.fill}, &buffers[2], 0, 8, 0, 1},
+        .copy = {{HAL_COMMAND_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 5, 20, 30},
+        .indirect = {{HAL_COMMAND_DISPATCH_INDIRECT, 0, sizeof arena.indirect},
                      .executable = &executable,
                      .counts = &buffers[0],
                      .offset = 400}};
@@ -620,13 +620,13 @@ TEST(many_buffers_are_told_apart)
 {
     enum { MANY = 1000, TIMES = 3 };
     struct hal_buffer *buffers = hal_alloc(MANY, sizeof *buffers);
-    struct hal_segment_fill *fills = hal_alloc(MANY * TIMES, sizeof *fills);
+    struct hal_command_fill *fills = hal_alloc(MANY * TIMES, sizeof *fills);
     for (unsigned i = 0; i < MANY * TIMES; i++) {
         struct hal_buffer *buffer = &buffers[i * 7 % MANY];
         buffer->object.id = 1000 + i * 7 % MANY;
         buffer->memory = HAL_MEMORY_HOST_COHERENT;
-        fills[i] = (struct hal_segment_fill){
-            {HAL_SEGMENT_FILL, 0, sizeof *fills}, buffer, 8 * (i / MANY), 8, 0, 1};
+        fills[i] = (struct hal_command_fill){
+            {HAL_COMMAND_FILL, 0, sizeof *fills}, buffer, 8 * (i / MANY), 8, 0, 1};
     }
     const struct hal_command_buffer commands = {.arena = (uint8_t *)fills,
                                                 .arena_bytes = MANY * TIMES * sizeof *fills};
@@ -647,10 +647,10 @@ TEST(ranges_that_lie_apart_stay_apart_up_to_a_limit)
 {
     enum { APART = 16 };
     struct hal_buffer buffer = {.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT};
-    struct hal_segment_fill fills[APART + 1];
+    struct hal_command_fill fills[APART + 1];
     for (unsigned i = 0; i <= APART; i++)
-        fills[i] = (struct hal_segment_fill){
-            {HAL_SEGMENT_FILL, 0, sizeof *fills}, &buffer, 128 * i, 64, 0, 1};
+        fills[i] = (struct hal_command_fill){
+            {HAL_COMMAND_FILL, 0, sizeof *fills}, &buffer, 128 * i, 64, 0, 1};
     struct hal_command_buffer commands = {.arena = (uint8_t *)fills,
                                           .arena_bytes = APART * sizeof *fills};
     bool failed;
@@ -677,7 +677,7 @@ TEST(what_a_kernel_only_reads_is_not_written)
         {.set = 0, .index = 1, .access = HAL_ACCESS_WRITE}};
     struct hal_entry_info info = {.bindings = declared, .binding_count = 2};
     struct hal_executable executable = {.reflection = &info};
-    struct hal_segment_dispatch dispatch = {.head = {HAL_SEGMENT_DISPATCH, 0, sizeof dispatch},
+    struct hal_command_dispatch dispatch = {.head = {HAL_COMMAND_DISPATCH, 0, sizeof dispatch},
                                             .executable = &executable,
                                             .workgroup_count = {1, 1, 1}};
     const struct hal_binding bindings[] = {

@@ -208,9 +208,9 @@ TEST(states_are_shared_between_pushes)
     assert_int_equal(*(const uint32_t *)(const void *)commands->states[1].constants, 2);
     assert_memory_equal(commands->states[1].constants + 4, words + 1, 28);
     uint32_t number = 0;
-    hal_each_segment (commands, segment) {
-        if (segment->kind == HAL_SEGMENT_DISPATCH)
-            assert_int_equal(((const struct hal_segment_dispatch *)(const void *)segment)->state,
+    hal_each_command (commands, command) {
+        if (command->kind == HAL_COMMAND_DISPATCH)
+            assert_int_equal(((const struct hal_command_dispatch *)(const void *)command)->state,
                              number++ < 8 ? 0 : 1);
     }
     hal_command_buffer_release(commands);

@@ -26,27 +26,27 @@ TEST(the_list_is_verbatim)
     assert_ok(hal_command_debug_end(commands));
     assert_ok(hal_command_buffer_end(commands));
     assert_true(commands->sealed);
-    assert_int_equal(commands->segment_count, 8);
+    assert_int_equal(commands->command_count, 8);
 
-    const struct hal_segment *segment = hal_segment_first(commands);
-    const struct hal_segment_debug *debug = (const void *)segment;
-    assert_int_equal(segment->kind, HAL_SEGMENT_DEBUG_BEGIN);
+    const struct hal_command *command = hal_command_first(commands);
+    const struct hal_command_debug *debug = (const void *)command;
+    assert_int_equal(command->kind, HAL_COMMAND_DEBUG_BEGIN);
     assert_string_equal(debug->label, "group");
     assert_int_equal(debug->label_bytes, 5);
     assert_int_equal(debug->color, 0x123456);
 
-    const struct hal_segment_fill *fill =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_FILL);
+    const struct hal_command_fill *fill =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_FILL);
     assert_ptr_equal(fill->target, a);
     assert_int_equal(fill->offset, 2);
     assert_int_equal(fill->bytes, 10);
     assert_int_equal(fill->pattern, 0xABCDABCD);
     assert_int_equal(fill->pattern_bytes, 2);
 
-    const struct hal_segment_barrier *seen =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_BARRIER);
+    const struct hal_command_barrier *seen =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_BARRIER);
     assert_int_equal(seen->source_stages, HAL_STAGE_TRANSFER);
     assert_int_equal(seen->target_stages, HAL_STAGE_ALL);
     assert_int_equal(seen->source_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
@@ -55,32 +55,32 @@ TEST(the_list_is_verbatim)
     assert_ptr_equal(seen->buffers[0].buffer, a);
     assert_int_equal(seen->buffers[0].bytes, 40);
 
-    const struct hal_segment_copy *copy =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_COPY);
+    const struct hal_command_copy *copy =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_COPY);
     assert_ptr_equal(copy->source, a);
     assert_ptr_equal(copy->target, b);
     assert_int_equal(copy->source_offset, 1);
     assert_int_equal(copy->target_offset, 3);
     assert_int_equal(copy->bytes, 5);
 
-    const struct hal_segment_update *update =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_UPDATE);
+    const struct hal_command_update *update =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_UPDATE);
     assert_int_equal(update->offset, 9);
     assert_int_equal(update->bytes, 5);
     assert_memory_equal(update->data, "hello\0\0\0", 8);
 
-    const struct hal_segment_push_constants *push =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_PUSH_CONSTANTS);
+    const struct hal_command_push_constants *push =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_PUSH_CONSTANTS);
     assert_int_equal(push->offset, 8);
     assert_int_equal(push->bytes, 8);
     assert_memory_equal(push->data, constants, 8);
 
-    const struct hal_segment_push_descriptor_set *set =
-        (const void *)(segment = hal_segment_next(commands, segment));
-    assert_int_equal(segment->kind, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
+    const struct hal_command_push_descriptor_set *set =
+        (const void *)(command = hal_command_next(commands, command));
+    assert_int_equal(command->kind, HAL_COMMAND_PUSH_DESCRIPTOR_SET);
     assert_int_equal(set->set, 2);
     assert_int_equal(set->binding_count, 3);
     assert_ptr_equal(set->bindings[0].buffer, a);
@@ -88,9 +88,9 @@ TEST(the_list_is_verbatim)
     assert_null(set->bindings[1].buffer);
     assert_int_equal(set->bindings[2].bytes, 16);
 
-    segment = hal_segment_next(commands, segment);
-    assert_int_equal(segment->kind, HAL_SEGMENT_DEBUG_END);
-    assert_null(hal_segment_next(commands, segment));
+    command = hal_command_next(commands, command);
+    assert_int_equal(command->kind, HAL_COMMAND_DEBUG_END);
+    assert_null(hal_command_next(commands, command));
     hal_command_buffer_release(commands);
     hal_buffer_release(b);
     hal_buffer_release(a);
@@ -100,7 +100,7 @@ TEST(an_empty_list_is_legal)
 {
     struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
     fixture_run(device, commands);
-    assert_null(hal_segment_first(commands));
+    assert_null(hal_command_first(commands));
     hal_command_buffer_release(commands);
     commands = fixture_commands(device, "never sealed", HAL_ONE_SHOT);
     assert_ok(hal_command_barrier(commands, NULL));
@@ -147,7 +147,7 @@ TEST(large_lists_follow_one_another)
         const uint32_t count = COUNT / (1 + list % 2);
         for (uint32_t i = 0; i < count; i++)
             assert_ok(hal_command_fill(commands, buffer, 4 * i, 4, i * LISTS + list, 4));
-        assert_int_equal(commands->segment_count, count);
+        assert_int_equal(commands->command_count, count);
         fixture_run(device, commands);
         hal_command_buffer_release(commands);
         assert_ok(hal_buffer_read(buffer, 0, got, sizeof got));
