@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which bytes one command reads and writes: the one place that says so. It holds for the record of
- * a command, and for the HAL's own struct, which has the record's layout with a pointer where the
- * record has an id (capture/encode_segments.c asserts that); `buffer` is then the pointer. Inline,
- * so that a capture pays for no call per command.
+/* The one place that says which bytes a command reads and writes. It works on the record of a
+ * command and on the HAL's own struct, which has the record's layout with a pointer in place of the
+ * id (capture/encode_segments.c asserts this); `buffer` is then that pointer. Inline, so that a
+ * capture pays no call per command.
  *
  *     if (trace_command_accesses(segment, &sink))
  *         trace_kernel_accesses(&kernel, &sink);
@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum trace_access_mode {
-    TRACE_ACCESS_NONE = 0, /* no access: nothing reports it */
+    TRACE_ACCESS_NONE = 0, /* no access: never reported */
     TRACE_ACCESS_READ = 1,
     TRACE_ACCESS_WRITE = 2,
     TRACE_ACCESS_READ_WRITE = 3,
@@ -25,22 +25,21 @@ enum trace_access_mode {
     TRACE_ACCESS_MAY_WRITE = 16, /* declared to write; may read, too */
 };
 
-/* Whether it reads, or may. */
+/* Whether the mode includes or may include a read. */
 static inline bool trace_access_reads(enum trace_access_mode mode)
 {
     return mode & ~(unsigned)TRACE_ACCESS_WRITE;
 }
 
-/* Whether it writes, or may. */
+/* Whether the mode includes or may include a write. */
 static inline bool trace_access_writes(enum trace_access_mode mode)
 {
     return mode & (TRACE_ACCESS_WRITE | TRACE_ACCESS_UNKNOWN | TRACE_ACCESS_MAY_WRITE);
 }
 
-/* Bytes [begin, end) of a buffer, which a command accesses. `stage` is one bit of enum hal_stage.
- */
+/* Bytes [begin, end) of a buffer that a command accesses. `stage` is one bit of enum hal_stage. */
 struct trace_access {
-    uint32_t command; /* the caller's number; rises */
+    uint32_t command; /* the caller's number; never decreases */
     uint32_t stage;
     enum trace_access_mode mode;
     uint64_t buffer, begin, end;
@@ -48,24 +47,24 @@ struct trace_access {
 
 typedef void trace_access_visit(void *user, const struct trace_access *access);
 
-/* Where accesses are reported. */
+/* Receives the accesses. */
 struct trace_access_sink {
     trace_access_visit *visit;
     void *user;
-    uint32_t command; /* the number that accesses get */
+    uint32_t command; /* the number reported with each access */
 };
 
-/* What a kernel does with what is bound to it; TRACE_ACCESS_NONE: it takes no such binding. `user`
- * is the caller's. */
+/* How a kernel accesses one binding; TRACE_ACCESS_NONE if it has no such binding. `user` belongs to
+ * the caller. */
 typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
                                                   uint32_t set, uint32_t binding);
 
-/* A kernel that runs, and what it finds bound. All zero: nothing is bound yet. */
+/* A kernel about to run and its bindings. All zero: nothing is bound yet. */
 struct trace_bound_kernel {
     uint64_t executable;
     uint32_t entry;
     uint32_t counts[TRACE_MAX_SETS];
-    const void *bindings[TRACE_MAX_SETS]; /* of struct trace_binding, or of the HAL's */
+    const void *bindings[TRACE_MAX_SETS]; /* of struct trace_binding or the HAL's struct */
     trace_binding_mode *mode;             /* NULL: TRACE_ACCESS_UNKNOWN for all bindings */
     void *user;
 };
@@ -104,8 +103,8 @@ TRACE_INLINE uint64_t trace_word(const void *record, size_t at)
 #define TRACE_SIZED_RANGE(record, type, buffer, offset)                                            \
     TRACE_RANGE(record, type, buffer, offset, trace_word(record, offsetof(type, size)))
 
-/* Reports what the command itself names. True when it runs a kernel, whose bindings
- * trace_kernel_accesses reports; a dispatch of no workgroups runs none. */
+/* Reports the ranges that the command itself names. Returns true if it runs a kernel, whose
+ * bindings trace_kernel_accesses reports; a dispatch of zero workgroups runs none. */
 TRACE_INLINE bool trace_command_accesses(const struct trace_segment *segment,
                                          const struct trace_access_sink *sink)
 {
@@ -147,7 +146,7 @@ TRACE_INLINE bool trace_command_accesses(const struct trace_segment *segment,
     return false;
 }
 
-/* What its kernel finds bound, all of which it may access unless `mode` says less. */
+/* Reports the kernel's bindings. It may access all of them unless `mode` says less. */
 TRACE_INLINE void trace_kernel_accesses(const struct trace_bound_kernel *kernel,
                                         const struct trace_access_sink *sink)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which elements of two sequences belong together: a longest common subsequence of numbers, with
- * the fewest insertions and deletions as long as these are few; for sequences that differ much a
- * good one, in bounded time. */
+/* Aligns two sequences of numbers by a longest common subsequence: with the fewest insertions and
+ * deletions while these are few, and with a good approximation in bounded time when the sequences
+ * differ a lot. */
 #ifndef FORMAT_ANALYSIS_ALIGN_H
 #define FORMAT_ANALYSIS_ALIGN_H
 
@@ -12,8 +12,8 @@
 
 #define TRACE_UNALIGNED SIZE_MAX
 
-/* For each of `a` the index in `b` of the same number that it is aligned with, or TRACE_UNALIGNED;
- * the indices rise. HAL_NO_MEMORY. */
+/* For each element of `a`, stores the index of its aligned equal in `b`, or TRACE_UNALIGNED. The
+ * indices increase. HAL_NO_MEMORY. */
 enum hal_status trace_align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count,
                             size_t *out_match) HAL_CHECKED;
 

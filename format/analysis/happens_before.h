@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which submissions and accesses of the host come before which others, whatever the device does:
- * by the order of the host's calls, by what the host waits for or sees, and by semaphores. Queues
- * order nothing (hal/hal.h). Knows neither files nor devices: the caller feeds calls in the order
- * of their tickets.
+/* Determines which submissions and host accesses precede which others on any device: by the order
+ * of host calls, by what the host waits for or observes, and by semaphores. Queues imply no order
+ * (hal/hal.h). Knows neither files nor devices: the caller passes calls in ticket order.
  *
  *     trace_happens_before_begin(&order, started, user);
  *     trace_happens_before_create(&order, semaphore, 0);
@@ -11,16 +10,16 @@
  *     ... trace_moment_precedes(&earlier, &moment) ...
  *     trace_happens_before_finish(&order);
  *
- * Submissions start, here, as soon as the values that they wait for have been signalled, and are
- * started in an order that respects all others: a moment can only come before later ones. The first
- * signal in this order that reaches a value is the one that all waits for it observe, since a
- * semaphore's values only rise. The calls of all host threads count as one sequence: how threads
- * order themselves is not in a trace.
+ * In this model a submission starts as soon as the values that it waits for have been signalled,
+ * and submissions start in an order consistent with all constraints: a moment can only precede
+ * later ones. The first signal in this order that reaches a value is the one that all waits for it
+ * observe, since semaphore values only increase. The calls of all host threads count as one
+ * sequence: a trace does not record how threads synchronise.
  *
- * Cost: linear in calls, waits and signals, times the chains that exist. Memory: a clock per value
- * that is kept, and what waits. Beyond the limits below values are dropped: a wait for one of those
- * counts as coming after everything that has started, which is more than is ordered, and marks the
- * order as incomplete. The struct stays where it was begun. One thread at a time. */
+ * Cost: linear in calls, waits and signals, times the number of chains. Memory: one clock per kept
+ * value, plus the pending submissions. Values beyond the limits below are dropped: a wait for a
+ * dropped value counts as following everything that has started, which overstates the order, and
+ * marks the order as incomplete. The struct must not move after begin. One thread at a time. */
 #ifndef FORMAT_ANALYSIS_HAPPENS_BEFORE_H
 #define FORMAT_ANALYSIS_HAPPENS_BEFORE_H
 
@@ -29,22 +28,21 @@
 #include "hal/base/status.h"
 
 enum {
-    TRACE_ORDER_CHAINS = 256,            /* work side by side that is told apart */
-    TRACE_ORDER_VALUES = 4096,           /* values kept of a semaphore: the latest */
-    TRACE_ORDER_CLOCK_BYTES = 256 << 20, /* of all clocks that are kept */
+    TRACE_ORDER_CHAINS = 256,            /* concurrent chains that are distinguished */
+    TRACE_ORDER_VALUES = 4096,           /* latest values kept per semaphore */
+    TRACE_ORDER_CLOCK_BYTES = 256 << 20, /* total for all kept clocks */
 };
 
-/* What comes before a moment. Immutable, counted. */
+/* Everything that precedes a moment. Immutable, reference-counted. */
 struct trace_clock;
 
 struct trace_moment {
     struct trace_clock *clock;
-    uint32_t chain,
-        position; /* in the chain of moments that follow each other; chain 0: the host */
+    uint32_t chain, position; /* in the chain of successive moments; chain 0 is the host */
 };
 
-/* `moment` lives for the call; trace_clock_retain keeps its clock. `placed` is false when there was
- * no chain left for it: then no later moment is known to follow it. */
+/* `moment` is valid during the call; trace_clock_retain keeps its clock. `placed` is false if no
+ * chain was left for it: no later moment is then known to follow it. */
 typedef enum hal_status trace_started(void *user, void *tag, const struct trace_moment *moment,
                                       bool placed);
 
@@ -53,8 +51,8 @@ struct trace_order_held;
 
 struct trace_happens_before {
     bool incomplete;
-    size_t held_count; /* submissions that wait for a value that nobody has signalled yet */
-    uint64_t steps;    /* looks at chains and at waits: what the order has cost */
+    size_t held_count; /* submissions waiting for a value not yet signalled */
+    uint64_t steps;    /* chains and waits examined: the cost so far */
 
     /* Private. */
     trace_started *started;
@@ -62,7 +60,7 @@ struct trace_happens_before {
     struct hal_idmap semaphore_ids;
     struct trace_order_semaphore *semaphores;
     size_t semaphore_count, semaphore_capacity;
-    struct trace_order_held *ready, **ready_end; /* are about to start */
+    struct trace_order_held *ready, **ready_end; /* about to start */
     struct trace_clock *host;                    /* a copy of the host's clock; NULL: outdated */
     uint64_t clock_bytes;
     uint32_t chain_count;
@@ -76,30 +74,30 @@ void trace_happens_before_finish(struct trace_happens_before *order);
 
 enum hal_status trace_happens_before_create(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t initial) HAL_CHECKED;
-/* Others, of whom nothing is known, wait for it, too: what signals it counts as seen by the host.
- */
+/* Unknown parties wait for the semaphore too: whatever signals it counts as observed by the
+ * host. */
 enum hal_status trace_happens_before_share(struct trace_happens_before *order,
                                            uint64_t semaphore) HAL_CHECKED;
 void trace_happens_before_destroy(struct trace_happens_before *order, uint64_t semaphore);
-/* Calls `started` once, now or later, or never, when what it waits for never comes. Also returns
- * the first failure of `started`, as does a signal. */
+/* Calls `started` once, now or later, or never if what it waits for never happens. Also returns the
+ * first failure of `started`, as does a signal. */
 enum hal_status trace_happens_before_submit(struct trace_happens_before *order,
                                             const struct trace_submit *submit,
                                             void *tag) HAL_CHECKED;
 enum hal_status trace_happens_before_signal(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t value) HAL_CHECKED;
-/* The host has seen that the value was reached (UINT64_MAX: the latest so far); or that all that
- * has started has ended. */
+/* The host has observed that the value was reached (UINT64_MAX: the latest so far), or that
+ * everything started has ended. */
 void trace_happens_before_observe(struct trace_happens_before *order, uint64_t semaphore,
                                   uint64_t value);
 void trace_happens_before_observe_all(struct trace_happens_before *order);
-/* A new moment of the host. */
+/* Creates a new moment of the host. */
 enum hal_status trace_happens_before_host(struct trace_happens_before *order,
                                           struct trace_moment *out_moment) HAL_CHECKED;
 
-/* Whether the first has always ended when the second begins. The first need not keep its clock. */
+/* Whether the first always ends before the second begins. The first need not retain its clock. */
 bool trace_moment_precedes(const struct trace_moment *first, const struct trace_moment *second);
-/* Whether the host knows, by now, that it has ended. */
+/* Whether the host knows by now that it has ended. */
 bool trace_moment_is_over(const struct trace_happens_before *order,
                           const struct trace_moment *moment);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which commands touch the same bytes, which barrier puts them in order, and which barriers order
- * nothing. Knows neither files nor devices: the caller walks commands in the order of recording
- * and tells what each one accesses and where barriers stand (segments.h does it for a command
- * buffer of a trace).
+/* Finds which commands access the same bytes, which barrier orders them, and which barriers order
+ * nothing. Knows neither files nor devices: the caller walks the commands in recording order and
+ * reports their accesses and the barriers between them (segments.h does so for a command buffer of
+ * a trace).
  *
  *     trace_hazards_begin(&hazards);
  *     trace_hazards_access(&hazards, &(struct trace_access){.command = 3, ...});
@@ -12,24 +12,24 @@
  *     trace_hazards_finish(&hazards);
  *
  * Two accesses conflict when they share bytes and one of them writes. Only the nearest conflicts
- * are looked at: where A, B and C write the same bytes, ordering A before B and B before C is
- * enough. A conflict is *certain* when both accesses are known; a kernel that may write what is
- * bound to it need not do so, but one that may only read does not conflict with another such. It is
- * *declared* when of both accesses it is known at least whether the kernel has code that writes.
+ * are examined: where A, B and C write the same bytes, ordering A before B and B before C is
+ * enough. A conflict is *certain* when both accesses are known; a kernel need not use a binding
+ * that it may write, but two that may only read never conflict. A conflict is *declared* when for
+ * both accesses it is known at least whether the kernel has code that writes.
  *
- * What a barrier orders. Stages decide which commands run before which: that is enough for a write
- * after a read. For what comes after a write, the source mask has to name writes, which makes them
- * available, and the target mask one of the accesses of the later command (hal/hal.h).
+ * What a barrier orders. Stages decide which commands run before which, which is enough for a write
+ * after a read. After a write, the source mask must also include writes, which makes them
+ * available, and the target mask one of the later command's accesses (hal/hal.h).
  *
- * Verdicts. Barriers are taken away as long as every conflict keeps one that orders it, the
- * latest possible one (the fewest barriers that suffice, when all of them are full ones). NEEDED:
- * kept by a certain conflict. UNKNOWN: kept by uncertain ones alone. REDUNDANT: not kept; what it
- * orders is ordered by others as well, or does not conflict. Barriers of other stages order as a
- * chain, when each begins at a stage that the one before has reached; all of a chain are UNKNOWN
- * at least. An exact conflict that nothing orders is a race.
+ * Verdicts. Barriers are removed as long as every conflict keeps one that orders it, the latest
+ * possible one (the fewest sufficient barriers, if all are full ones). NEEDED: kept for a certain
+ * conflict. UNKNOWN: kept for uncertain ones only. REDUNDANT: not kept; other barriers order the
+ * same conflicts, or there are none. Barriers of different stages order as a chain if each begins
+ * at a stage that the previous one has reached; all barriers of a chain are at least UNKNOWN. An
+ * exact conflict that nothing orders is a race.
  *
- * Cost: linear in accesses, times the pieces that the accessed range has been cut into. What goes
- * beyond the limits below is counted in `undecided` and makes verdicts UNKNOWN, never wrong. */
+ * Cost: linear in accesses, times the pieces that the accessed range is cut into. Anything beyond
+ * the limits below is counted in `undecided` and makes verdicts UNKNOWN, never wrong. */
 #ifndef FORMAT_ANALYSIS_HAZARDS_H
 #define FORMAT_ANALYSIS_HAZARDS_H
 
@@ -38,15 +38,15 @@
 #include "hal/base/status.h"
 
 enum {
-    TRACE_HAZARD_PIECES = 1024,    /* pieces per buffer; more: its bytes are not told apart */
-    TRACE_HAZARD_VISITS = 1 << 24, /* pieces visited in all; more: as above */
-    TRACE_HAZARD_LOOK_BACK = 64,   /* barriers between two accesses that are looked at */
-    TRACE_HAZARD_RACES = 4096,     /* races that are kept; more are counted */
+    TRACE_HAZARD_PIECES = 1024,    /* pieces per buffer; beyond: its bytes are not distinguished */
+    TRACE_HAZARD_VISITS = 1 << 24, /* total piece visits; beyond: as above */
+    TRACE_HAZARD_LOOK_BACK = 64,   /* barriers examined between two accesses */
+    TRACE_HAZARD_RACES = 4096,     /* races kept; further ones are only counted */
 };
 
 #define TRACE_NO_COMMAND UINT32_MAX
 
-/* What of memory is ordered, bits of enum hal_access; 0: all. */
+/* Which accesses are ordered, bits of enum hal_access; 0: all. */
 struct trace_access_masks {
     uint32_t source, target;
 };
@@ -56,24 +56,24 @@ struct trace_ordered_range {
     struct trace_access_masks masks;
 };
 
-/* Commands of the source stages up to `source` come before those of the target stages after
- * `command`. A barrier has source == command; a wait for an event has the signal as its source. */
+/* Commands of the source stages up to `source` precede those of the target stages after `command`.
+ * A barrier has source == command; a wait for an event has the signal as its source. */
 struct trace_ordering {
     uint32_t command, source;
     uint32_t source_stages, target_stages;
-    struct trace_access_masks masks; /* of all memory; without effect when there are ranges */
+    struct trace_access_masks masks;          /* for all memory; ignored if there are ranges */
     const struct trace_ordered_range *ranges; /* copied; none: all memory */
     size_t range_count;
 };
 
-/* The later of two accesses that conflict, and the earlier one. */
+/* The later of two conflicting accesses, and the earlier one. */
 struct trace_hazard {
     uint32_t before, after;           /* commands */
-    uint64_t buffer, begin, end;      /* the bytes that both touch */
+    uint64_t buffer, begin, end;      /* the bytes that both access */
     bool before_writes, after_writes; /* at least one */
     bool certain;
-    bool exact;    /* the bytes are told apart: it is not beyond the limits */
-    bool declared; /* both commands are declared to touch these bytes so; certain ones are */
+    bool exact;    /* the bytes are distinguished, within the limits */
+    bool declared; /* both commands declare these accesses; true if certain */
 };
 
 enum trace_barrier_need { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_BARRIER_NEEDED };
@@ -81,20 +81,20 @@ enum trace_barrier_need { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_
 struct trace_barrier_verdict {
     uint32_t command;
     enum trace_barrier_need need;
-    struct trace_hazard evidence; /* what it is kept for; of REDUNDANT: all zero */
+    struct trace_hazard evidence; /* the conflict it is kept for; zero if REDUNDANT */
 };
 
 struct trace_hazard_barrier;
 struct trace_hazard_buffer;
 
 struct trace_hazards {
-    struct trace_barrier_verdict *barriers; /* one per ordering, as they were told */
+    struct trace_barrier_verdict *barriers; /* one per ordering, in the order reported */
     size_t barrier_count;
     struct trace_hazard *races;
-    size_t kept_race_count; /* of them in `races` */
+    size_t kept_race_count; /* number in `races` */
     uint64_t race_count, declared_race_count;
     uint64_t conflict_count;
-    uint64_t undecided; /* accesses whose bytes or barriers were beyond the limits */
+    uint64_t undecided; /* accesses whose bytes or barriers exceeded the limits */
 
     /* Private. */
     struct trace_hazard_barrier *orderings;

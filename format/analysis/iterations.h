@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the repeating pattern in a sequence: what a program's submissions do over and over. Knows
- * nothing but numbers that tell equal things from different ones. Any number of threads. */
+/* Finds the repeating pattern in a sequence: what a program's submissions do over and over.
+ * Compares only numbers, equal for equal elements. Any number of threads. */
 #ifndef FORMAT_ANALYSIS_ITERATIONS_H
 #define FORMAT_ANALYSIS_ITERATIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for machines and terminals: JSON that any reader accepts, whatever the strings hold and
- * whatever the locale is; and labels without control characters.
+/* Text for machines and terminals: JSON that every reader accepts, for any strings and in any
+ * locale, and labels without control characters.
  *
  *     struct trace_text text = {0};
  *     trace_json_open(&text, '{');
@@ -8,7 +8,8 @@
  *     trace_json_u64(&text, 42);
  *     trace_json_close(&text, '}');
  *
- * Commas are put where they belong. A text remembers that memory ran out: check once at the end. */
+ * Commas are inserted automatically. A text remembers a failed allocation: check once at the
+ * end. */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
 
@@ -22,45 +23,45 @@
 extern "C" {
 #endif
 
-/* A growing text; zero-initialised it is empty. */
+/* A growing text; all zero is empty. */
 struct trace_text {
-    char *data; /* no end mark; NULL while empty */
+    char *data; /* not terminated; NULL while empty */
     size_t bytes, capacity;
     bool needs_comma;
-    bool is_failed; /* memory ran out */
+    bool is_failed; /* out of memory */
 };
 
 void trace_text_finish(struct trace_text *text);
 void trace_text_append(struct trace_text *text, const char *data, size_t bytes);
-/* As hal_print: what %s brings is shown on one line, without control characters. */
+/* Like hal_print: text inserted by %s stays on one line, without control characters. */
 void trace_text_printf(struct trace_text *text, const char *format, ...) HAL_PRINTF(2, 3);
 void trace_text_u64(struct trace_text *text, uint64_t value);
-/* Writes the decimal digits, at most 20, and returns where they end. */
+/* Writes the decimal digits, at most 20, and returns their end. */
 char *trace_digits(char *to, uint64_t value);
-/* Where `bytes` more fit, to be added to text->bytes; NULL: memory is out. */
+/* Reserves `bytes` more, which the caller adds to text->bytes; NULL: out of memory. */
 char *trace_text_room(struct trace_text *text, size_t bytes);
 void trace_text_i64(struct trace_text *text, int64_t value);
 
-/* As a person may see it on a terminal: valid UTF-8, control characters shown as '?'. */
+/* For display on a terminal: valid UTF-8, with control characters shown as '?'. */
 void trace_text_label(struct trace_text *text, const char *data, size_t bytes);
 
 /* `bracket` is one of "{[" and "}]". */
 void trace_json_open(struct trace_text *text, char bracket);
 void trace_json_close(struct trace_text *text, char bracket);
-/* `key` is one of ours: ASCII that needs no escapes. */
+/* `key` is our own: ASCII that needs no escapes. */
 void trace_json_key(struct trace_text *text, const char *key);
 
-/* Bytes that are not UTF-8 become U+FFFD. */
+/* Invalid UTF-8 becomes U+FFFD. */
 void trace_json_string(struct trace_text *text, const char *data, size_t bytes);
 void trace_json_text(struct trace_text *text, const char *string);
 void trace_json_u64(struct trace_text *text, uint64_t value);
 void trace_json_i64(struct trace_text *text, int64_t value);
-/* Shortest digits that give the value back; null when it is not finite. */
+/* The shortest digits that parse back to the same value; null if not finite. */
 void trace_json_double(struct trace_text *text, double value);
 void trace_json_bool(struct trace_text *text, bool value);
 void trace_json_hex(struct trace_text *text, const void *data, size_t bytes);
 
-/* A member of an object: key and value. NULL is the empty text. */
+/* A member of an object: key and value. NULL means the empty text. */
 void trace_json_member_open(struct trace_text *text, const char *key, char bracket);
 void trace_json_member_text(struct trace_text *text, const char *key, const char *string);
 void trace_json_member_u64(struct trace_text *text, const char *key, uint64_t value);
@@ -71,10 +72,10 @@ void trace_json_member_null(struct trace_text *text, const char *key);
 void trace_json_member_hex(struct trace_text *text, const char *key, const void *data,
                            size_t bytes);
 
-/* Length of the valid UTF-8 character at `data`, 0: none. */
+/* Length of the valid UTF-8 character at `data`; 0: none. */
 size_t trace_utf8_length(const char *data, size_t bytes);
 
-/* Copies as much as fits whole characters, with invalid bytes as '?', and ends it. */
+/* Copies as many whole characters as fit, with invalid bytes as '?', and terminates the text. */
 void trace_utf8_copy(char *out, size_t capacity, const char *data, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records to columns and back, by the tables of layout.h. Decoding trusts nothing: lengths, kinds,
- * widths, limits and references are checked here, and nowhere else. */
+/* Converts records to columns and back by the tables of layout.h. Decoding trusts nothing: lengths,
+ * kinds, widths, limits and references are checked here and nowhere else. */
 #ifndef FORMAT_COLUMNS_H
 #define FORMAT_COLUMNS_H
 
@@ -14,7 +14,7 @@ struct trace_bytes {
     size_t count, capacity;
 };
 
-/* Room for `bytes` more; false when memory is out. */
+/* Reserves `bytes` more; false if out of memory. */
 static inline bool trace_bytes_reserve(struct trace_bytes *array, size_t bytes)
 {
     void *data = array->data;
@@ -24,29 +24,29 @@ static inline bool trace_bytes_reserve(struct trace_bytes *array, size_t bytes)
     return ok;
 }
 
-/* Checks one record at the start of [record, record + bytes_left): kind, size, counts, limits.
+/* Checks the record at the start of [record, record + bytes_left): kind, size, counts, limits.
  * HAL_CORRUPT. */
 enum hal_status trace_record_check(const struct trace_family *family, const void *record,
                                    size_t bytes_left) HAL_CHECKED;
 
-/* Fills `message` (the family's, initialised) with the columns of `record_count` valid records;
- * the columns lie in the arena. HAL_NO_MEMORY. */
+/* Fills `message` (the family's, initialised) with the columns of `record_count` valid records; the
+ * arena owns the columns. HAL_NO_MEMORY. */
 enum hal_status trace_columns_encode(const struct trace_family *family, const void *records,
                                      size_t record_count, struct trace_arena *arena,
                                      void *message) HAL_CHECKED;
 
-/* Answers whether a number that a record refers to exists, and may replace it. */
+/* Returns whether a number that a record refers to exists, and may replace it. */
 typedef bool trace_resolve(void *user, enum trace_reference reference, uint64_t *number);
 
-/* Appends the records of `message` to `records` and counts them. `scratch` is used for the call.
- * Of a record of an unknown kind that may be left out there is the head alone.
- * HAL_CORRUPT, HAL_VERSION: a kind or a field that this version does not know. HAL_NO_MEMORY. */
+/* Appends the records of `message` to `records` and counts them. `scratch` is used only during the
+ * call. A record of an unknown optional kind is reduced to its head. HAL_CORRUPT; HAL_VERSION: a
+ * kind or field that this version does not know; HAL_NO_MEMORY. */
 enum hal_status trace_columns_decode(const struct trace_family *family, const void *message,
                                      struct trace_arena *scratch, trace_resolve *resolve,
                                      void *user, struct trace_bytes *records,
                                      size_t *out_record_count) HAL_CHECKED;
 
-/* HAL_VERSION when the message or one inside it has a field below 1000 that this version does not
+/* HAL_VERSION if the message or a nested one has a field below 1000 that this version does not
  * know. */
 enum hal_status trace_message_check(const ProtobufCMessage *message) HAL_CHECKED;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the tables of layout.h are written. */
+/* Macros that write the tables of layout.h. */
 #ifndef FORMAT_LAYOUT_COLUMNS_H
 #define FORMAT_LAYOUT_COLUMNS_H
 
@@ -8,7 +8,7 @@
 #include "format/trace.h"
 #include "format/trace.pb-c.h"
 
-/* The schema decides: a signed column holds differences. */
+/* The schema decides: signed columns hold differences. */
 #define CODING(M, field)                                                                           \
     _Generic(((M *)0)->field, int64_t * : TRACE_CODING_DELTA, uint64_t * : TRACE_CODING_PLAIN)
 #define IS_SIGNED(R, member) _Generic(((R *)0)->member, int64_t : true, default : false)
@@ -23,7 +23,7 @@
     }
 #define COLUMN_OF(M, field, R, where, refers)                                                      \
     COLUMN_AS(M, field, R, where, CODING(M, field), refers, false)
-/* Of a struct inside the record. */
+/* For a member of a struct inside the record. */
 #define INNER_COLUMN_OF(M, field, R, where, refers)                                                \
     COLUMN_NAMED(#field, M, field, R, where, CODING(M, field), refers, false)
 #define RARE_COLUMN_OF(M, field, R, where, refers)                                                 \
@@ -54,7 +54,7 @@
         .parts = (variable), .descriptor = &haltrace__##message##__descriptor,                     \
     }
 
-/* The element of a list of numbers. */
+/* An element of a list of numbers. */
 struct number {
     uint64_t value;
 };

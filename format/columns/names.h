@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the numbers in records that are enumerations of the HAL, or bits of them. */
+/* Names for numbers in records that are HAL enumerations or bit masks. */
 #ifndef FORMAT_NAMES_H
 #define FORMAT_NAMES_H
 
@@ -11,17 +11,17 @@ struct trace_number_name {
 };
 
 struct trace_names {
-    const char *column; /* NULL layout: in all records that have it */
-    const char *record; /* of the layout that has it; NULL: all */
+    const char *column; /* in every record that has such a column, unless `record` is set */
+    const char *record; /* name of the only layout that it applies to; NULL: all */
     bool are_bits;
     uint32_t count;
     const struct trace_number_name *names;
 };
 
-/* What the column's numbers are called; NULL: they are just numbers. */
+/* The names of the column's numbers; NULL: plain numbers. */
 const struct trace_names *trace_column_names(const char *record, const struct trace_column *column);
 
-/* "device_local|host_visible", "alloca"; what has no name is a number. Returns `out`. */
+/* "device_local|host_visible", "alloca", or a number if it has no name. Returns `out`. */
 const char *trace_number_text(const struct trace_names *names, uint64_t number, char *out,
                               size_t bytes);
 

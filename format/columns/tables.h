@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the numbers of a trace mean: strings, stacks, modules, threads. The records are copied; a
- * string gets an end mark. */
+/* The tables of a trace by number: strings, stacks, modules, threads. Records are copied; strings
+ * are terminated. */
 #ifndef FORMAT_TABLES_H
 #define FORMAT_TABLES_H
 
@@ -8,7 +8,7 @@
 #include "format/record.h"
 #include "hal/base/status.h"
 
-/* Records by their number. */
+/* Records by number. */
 struct trace_numbered {
     const struct trace_event **records;
     size_t capacity;
@@ -17,7 +17,7 @@ struct trace_numbered {
 struct trace_tables {
     struct trace_arena arena;
     struct trace_numbered strings, stacks, threads;
-    const struct trace_thread **thread_list; /* in the order of their records */
+    const struct trace_thread **thread_list; /* in record order */
     const struct trace_module **module_list;
     size_t thread_count, thread_capacity, module_count, module_capacity;
 };
@@ -25,8 +25,8 @@ struct trace_tables {
 void trace_tables_init(struct trace_tables *tables);
 void trace_tables_finish(struct trace_tables *tables);
 
-/* Whether `record` (valid by its layout) may be added: its number is inside the limits and not
- * defined in another way. *out_is_new: it is not there yet. HAL_CORRUPT. */
+/* Checks that `record` (valid by its layout) may be added: its number is within the limits and has
+ * no conflicting definition. *out_is_new: it is not in the tables yet. HAL_CORRUPT. */
 enum hal_status trace_tables_check(const struct trace_tables *tables,
                                    const struct trace_event *record, bool *out_is_new) HAL_CHECKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The container: files of zstd frames. Data frames hold the message Trace; skippable frames of our
- * own hold notes about data frames, contents, and the index. Only this file knows zstd, the bytes
- * of a frame's head, and how they are checked. */
+/* The container: files of zstd frames. Data frames hold the message Trace; our own skippable frames
+ * hold notes about data frames, contents, and the index. Only this file knows zstd and the layout
+ * and checks of a frame's head. */
 #ifndef FORMAT_FRAMES_H
 #define FORMAT_FRAMES_H
 
@@ -23,12 +23,12 @@ struct trace_frame_head {
     uint32_t magic;
     uint32_t payload_bytes; /* after this member */
     uint8_t kind;           /* enum trace_frame_kind */
-    uint8_t is_compressed;  /* the data are a zstd frame */
+    uint8_t is_compressed;  /* the data is a zstd frame */
     uint16_t reserved;
     uint32_t meta_bytes;
-    uint32_t raw_bytes; /* of the data, decompressed */
+    uint32_t raw_bytes; /* size of the decompressed data */
     uint32_t reserved2;
-    uint64_t data_checksum; /* of the data as they are in the file */
+    uint64_t data_checksum; /* of the data as stored */
     uint64_t head_checksum; /* of meta, seeded with the checksum of the bytes above */
 };
 
@@ -39,47 +39,48 @@ uint64_t trace_checksum(const void *data, size_t bytes);
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-/* A file that is written from front to back. The first error stays: later writes return it. */
+/* A file written sequentially. The first error is sticky: later writes return it. */
 struct trace_output {
     struct trace_destination to;
-    uint64_t offset; /* bytes written, those in the buffer included */
+    uint64_t offset; /* bytes written, including those in the buffer */
     uint8_t *buffer;
     size_t buffered;
     struct ZSTD_CCtx_s *compressor;
     int level;
-    bool hurries;              /* compresses only what becomes half as large */
-    struct trace_bytes stored; /* a frame being compressed */
+    bool hurries;              /* stores data uncompressed unless it shrinks to half */
+    struct trace_bytes stored; /* the frame being compressed */
     enum hal_status status;
     char message[HAL_MESSAGE_BYTES];
 };
 
-/* Under a temporary name, until `to` is published. HAL_EXISTS, HAL_IO, HAL_NO_MEMORY; nothing is
- * to be closed then. */
+/* Opens the file under a temporary name until `to` is published. HAL_EXISTS, HAL_IO, HAL_NO_MEMORY;
+ * after a failure there is nothing to close. */
 enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
                                   int level) HAL_CHECKED;
-/* The same without any name until then: whatever happens before, nothing is left. */
+/* The same without any name until publishing: whatever happens before, nothing remains. */
 enum hal_status trace_output_open_nameless(struct trace_output *output, const char *path,
                                            bool force, int level) HAL_CHECKED;
 enum hal_status trace_output_write(struct trace_output *output, const void *data,
                                    size_t bytes) HAL_CHECKED;
 enum hal_status trace_output_flush(struct trace_output *output) HAL_CHECKED;
-/* Flushes, closes and frees; a file without a name is removed. Returns the first error. */
+/* Flushes, closes and frees; removes the file unless it is published. Returns the first error. */
 enum hal_status trace_output_close(struct trace_output *output);
 
-/* Makes `status` (with the calling thread's message) the output's error, unless it has one. */
+/* Makes `status` (with the calling thread's message) the output's error unless it already has
+ * one. */
 enum hal_status trace_output_latch(struct trace_output *output, enum hal_status status);
 
-/* Compresses and writes a data frame and the note about it, whose place, sizes and checksum are
- * filled in. `out_note_bytes`: of the note's frame. */
+/* Compresses and writes a data frame and its note, filling in the note's offset, sizes and
+ * checksum. `out_note_bytes` receives the size of the note's frame. */
 enum hal_status trace_output_data_frame(struct trace_output *output, const void *raw, size_t bytes,
                                         Haltrace__Note *note, uint64_t *out_note_bytes) HAL_CHECKED;
 
-/* Writes one of our frames. `meta` may be NULL. Data are compressed when that pays. */
+/* Writes one of our frames. `meta` may be NULL. Data is compressed if that saves space. */
 enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_frame_kind kind,
                                        const ProtobufCMessage *meta, const void *data, size_t bytes,
                                        uint64_t *out_bytes) HAL_CHECKED;
 
-/* The same for data whose trace_checksum may be known; NULL: it is not. */
+/* The same for data whose trace_checksum may be known; `checksum` NULL: unknown. */
 enum hal_status trace_output_known_frame(struct trace_output *output, enum trace_frame_kind kind,
                                          const ProtobufCMessage *meta, const void *data,
                                          size_t bytes, const uint64_t *checksum,
@@ -93,18 +94,18 @@ struct trace_input {
     uint64_t bytes;
     struct ZSTD_DCtx_s *decompressor;
     struct trace_bytes stored; /* the frame being read */
-    uint64_t work_bytes;       /* read from the file and decompressed so far: what reading cost */
+    uint64_t work_bytes;       /* bytes read and decompressed so far: the cost of reading */
 };
 
 enum hal_status trace_input_open(struct trace_input *input, const char *path) HAL_CHECKED;
 void trace_input_close(struct trace_input *input);
 
-/* All of [offset, offset + bytes) or an error. */
+/* Reads all of [offset, offset + bytes) or fails. */
 enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, void *out,
                                  size_t bytes) HAL_CHECKED;
 
-/* Reads and checks the head and the meta (into the arena) of one of our frames that lies in
- * [offset, limit). */
+/* Reads and checks the head and the meta (into the arena) of one of our frames within [offset,
+ * limit). */
 enum hal_status trace_input_head(struct trace_input *input, uint64_t offset, uint64_t limit,
                                  struct trace_frame_head *out_head, struct trace_arena *arena,
                                  uint8_t **out_meta) HAL_CHECKED;
@@ -114,7 +115,8 @@ static inline uint64_t trace_frame_bytes(const struct trace_frame_head *head)
     return 8 + (uint64_t)head->payload_bytes;
 }
 
-/* Reads, checks and decompresses the data of one of our frames into `out` of head->raw_bytes. */
+/* Check the data of one of our frames; the second also decompresses it into `out`, head->raw_bytes
+ * large. */
 enum hal_status trace_input_check_data(struct trace_input *input, uint64_t offset,
                                        const struct trace_frame_head *head) HAL_CHECKED;
 enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
@@ -124,12 +126,12 @@ enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
 enum hal_status trace_input_data_frame(struct trace_input *input, const Haltrace__Note *note,
                                        uint64_t note_bytes, struct trace_bytes *raw) HAL_CHECKED;
 
-/* Bytes of the zstd frame at `offset`; 0: it does not end inside the file. */
+/* Size of the zstd frame at `offset`; 0: it extends beyond the end of the file. */
 enum hal_status trace_input_frame_size(struct trace_input *input, uint64_t offset,
                                        uint64_t *out_bytes) HAL_CHECKED;
 
-/* Decompresses what the first `bytes` bytes give, at most `capacity`; for messages about foreign
- * files. Returns the number of bytes. */
+/* Decompresses the first `bytes` bytes, to at most `capacity`: for messages about foreign files.
+ * Returns the decompressed size. */
 size_t trace_input_peek(struct trace_input *input, uint64_t bytes, void *out, size_t capacity);
 
 /* ---- Fields of the message ---------------------------------------------------------------- */
@@ -154,12 +156,12 @@ struct trace_field {
     size_t bytes;
 };
 
-/* The field at *at, which moves on. HAL_NOT_FOUND: the end. HAL_CORRUPT; HAL_VERSION: a field
- * that this version does not know and must not skip. */
+/* The field at *at, which is advanced. HAL_NOT_FOUND: end of data. HAL_CORRUPT. HAL_VERSION: a
+ * field that this version does not know and must not skip. */
 enum hal_status trace_field_next(const struct trace_bytes *raw, size_t *at,
                                  struct trace_field *out_field) HAL_CHECKED;
 
-/* HAL_CORRUPT, HAL_VERSION. The message is the arena's. */
+/* HAL_CORRUPT, HAL_VERSION. The arena owns the message. */
 enum hal_status trace_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *data,
                                      size_t bytes, struct trace_arena *arena,
                                      ProtobufCMessage **out_message) HAL_CHECKED;

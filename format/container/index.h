@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The directory of a file: which frames it has, what the notes say about them. Written at the end
- * as an index and a seek table; when that is missing, found again by walking the file. */
+/* The directory of a file: its frames and their notes. Written at the end of the file as an index
+ * and a seek table; if these are missing, rebuilt by walking the file. */
 #ifndef FORMAT_INDEX_H
 #define FORMAT_INDEX_H
 
@@ -14,7 +14,7 @@ struct trace_blobs_frame {
 
 struct trace_data_frame {
     const Haltrace__Note *note;
-    uint64_t note_bytes; /* of the frame that holds the note */
+    uint64_t note_bytes; /* size of the note's frame */
 };
 
 struct trace_directory {
@@ -25,21 +25,21 @@ struct trace_directory {
     uint64_t content_count;
     char truncated[256]; /* what is missing; empty: nothing */
     bool has_index;
-    uint64_t end; /* of the frames, of a file that was cut off */
+    uint64_t end; /* end of the frames, in a file that was cut off */
 };
 
 void trace_directory_init(struct trace_directory *directory);
 void trace_directory_finish(struct trace_directory *directory);
 
-/* An initialised note or blobs of the directory's arena. NULL: no memory. */
+/* An initialised note or blobs in the directory's arena. NULL: out of memory. */
 Haltrace__Note *trace_directory_new_note(struct trace_directory *directory);
-/* The bytes of the content are in another trace. */
+/* Whether another trace holds the content's bytes. */
 static inline bool trace_blob_is_elsewhere(const Haltrace__Blobs *blobs, size_t index)
 {
     return blobs->n_elsewhere && blobs->elsewhere[index];
 }
 
-/* The SHA-256 of the content. NULL: the file goes without. */
+/* The SHA-256 of the content; NULL: not stored. */
 static inline const uint8_t *trace_blob_sha256(const Haltrace__Blobs *blobs, size_t index)
 {
     return blobs->without_sha256 ? NULL : blobs->sha256.data + 32 * index;
@@ -48,7 +48,7 @@ static inline const uint8_t *trace_blob_sha256(const Haltrace__Blobs *blobs, siz
 Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count,
                                            bool with_sha256);
 
-/* Frames are added in the order of the file. HAL_NO_MEMORY; HAL_CORRUPT: impossible values. */
+/* Add a frame, in file order. HAL_NO_MEMORY; HAL_CORRUPT: impossible values. */
 enum hal_status trace_directory_add_data(struct trace_directory *directory,
                                          const Haltrace__Note *note,
                                          uint64_t note_bytes) HAL_CHECKED;

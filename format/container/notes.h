@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the note about a frame says of its events. */
+/* Fills the note about a frame from the frame's events. */
 #ifndef FORMAT_NOTES_H
 #define FORMAT_NOTES_H
 
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* One more event, or so many more segments, one behind the other, are in the note's frame. */
+/* Count an event, or `count` consecutive segments, in the note. */
 void trace_note_event(Haltrace__Note *note, const struct trace_event *event);
 void trace_note_segments(Haltrace__Note *note, const void *segments, size_t count);
 

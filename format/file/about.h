@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says about itself, as the messages that a writer stores. */
+/* Converts a trace's metadata to the messages that a writer stores. */
 #ifndef FORMAT_ABOUT_H
 #define FORMAT_ABOUT_H
 
@@ -7,11 +7,11 @@
 #include "format/trace.h"
 #include "format/trace.pb-c.h"
 
-/* Texts are borrowed, lists are the arena's. HAL_NO_MEMORY. */
+/* Texts are borrowed; the arena owns lists. HAL_NO_MEMORY. */
 enum hal_status trace_about_header(const struct trace_header *header, struct trace_arena *arena,
                                    Haltrace__Header *message) HAL_CHECKED;
 
-/* `health` NULL: healthy. Threads that did not finish are the caller's to tell. */
+/* `health` NULL: healthy. The caller adds threads that did not finish. */
 void trace_about_end(const struct trace_health *health, Haltrace__End *end);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Identities and checksums of large contents, computed by other threads while the first one writes:
- * one, and more of them where there are many processors.
+/* Computes identities and checksums of large contents on other threads while the first thread
+ * writes: on one, or on several where there are many processors.
  *
- * Contents are announced in the order in which they will be asked for. One that nobody has begun
- * is computed by whoever asks, so that nothing ever waits for an idle thread; threads are started
- * when there is something for them to do. All functions are for one thread only. */
+ * Contents are announced in the order in which they are asked for. A content that no thread has
+ * begun is computed by the caller that asks for it, so nothing ever waits for an idle thread;
+ * threads start when there is work. One thread calls all functions. */
 #ifndef FORMAT_DIGESTER_H
 #define FORMAT_DIGESTER_H
 
@@ -14,35 +14,36 @@ struct trace_digester;
 
 struct trace_digest {
     uint8_t identity[TRACE_IDENTITY_BYTES];
-    /* trace_checksum of the bytes, which not every content needs: known where another thread has
-     * computed it. */
+    /* trace_checksum of the bytes, set only if another thread computed it: not every content needs
+     * it. */
     uint64_t checksum;
     bool has_checksum;
 };
 
 enum { TRACE_DIGESTER_PLACES = 8, TRACE_DIGESTER_LEAST_BYTES = 64 << 10 };
 
-/* With at least one thread and at most four, whatever is asked for; NULL: there is no memory. All
- * are told `identity`, which stays. */
+/* Starts one to four threads, clamping `threads`; NULL: out of memory. All of them use copies of
+ * `identity`, which must stay valid. */
 struct trace_digester *trace_digester_create(uint32_t threads, struct trace_identity *identity);
 
-/* `bytes` at `data` stay as they are until the digest was asked for, or trace_digester_forget.
- * Small ones, and those for which there is no memory, are forgotten at once. false: so is this one,
- * since there are as many as there are places; it may be announced later. `digester` may begin as
- * NULL: one is made that uses a share of the processors, where there are four or more: of fewer the
- * program needs all, and a writer alone is as fast. */
+/* Announces `bytes` at `data`, which must stay unchanged until the digest is taken or
+ * trace_digester_forget. Small contents, and those for which there is no memory, are ignored.
+ * False: all places are taken; announce it again later. `*digester` may be NULL at first: it is
+ * then created with a share of the processors if there are four or more; with fewer the program
+ * needs them all, and a writer alone is as fast. */
 bool trace_digester_announce(struct trace_digester **digester, struct trace_identity *identity,
                              const void *data, uint64_t bytes);
 
-/* The digest of the bytes, announced or not. May wait for another thread. */
+/* Returns the digest of the bytes, announced or not. May wait for another thread. */
 enum hal_status trace_digester_take(struct trace_digester *digester,
                                     struct trace_identity *identity, const void *data,
                                     uint64_t bytes, struct trace_digest *out_digest) HAL_CHECKED;
 
-/* How many contents its threads have computed digests of, so far. */
+/* Number of digests that the threads have computed so far. */
 uint64_t trace_digester_computed(const struct trace_digester *digester);
 
-/* Nothing is announced any more, and nobody looks at it. Accepts NULL, as taking and freeing do. */
+/* Drops all announcements; no thread reads the bytes any more. Accepts NULL, as take and free
+ * do. */
 void trace_digester_forget(struct trace_digester *digester);
 
 void trace_digester_free(struct trace_digester *digester);

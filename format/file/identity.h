@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What contents are recognised by in memory: their SHA-256, or a code under a secret key (GMAC with
- * AES-128), which is five times as fast. Codes mean nothing to anybody else: key and codes are
- * never written. Without them nobody can make two contents of one code but by chance. Zeros are
- * recognised by their number. */
+/* Identifies contents in memory: by SHA-256, or by a code under a secret key (GMAC with AES-128),
+ * which is five times as fast. Key and codes are never written: they mean nothing outside this
+ * process, and without the key two contents have the same code only by chance. Zeros are identified
+ * by their number. */
 #ifndef FORMAT_IDENTITY_H
 #define FORMAT_IDENTITY_H
 
@@ -14,23 +14,22 @@
 
 enum { TRACE_IDENTITY_BYTES = 32, TRACE_KEY_BYTES = 16 };
 
-/* All zero: by SHA-256. For one thread at a time. */
+/* All zero: SHA-256. One thread at a time. */
 struct trace_identity {
     void *cipher; /* NULL: no code */
     uint8_t key[TRACE_KEY_BYTES];
 };
 
-/* By a code under a new random key. HAL_NO_MEMORY: the system has no random numbers, or no memory.
- */
+/* Uses a code under a new random key. HAL_NO_MEMORY: no random numbers, or out of memory. */
 enum hal_status trace_identity_init_code(struct trace_identity *identity) HAL_CHECKED;
 
-/* One for another thread that says the same of the same bytes. */
+/* Copies it for another thread; both identify the same bytes alike. */
 enum hal_status trace_identity_copy(const struct trace_identity *from,
                                     struct trace_identity *out_identity) HAL_CHECKED;
 
 void trace_identity_finish(struct trace_identity *identity);
 
-/* Evenly spread. */
+/* Uniformly distributed. */
 enum hal_status trace_identify(struct trace_identity *identity, const void *data, size_t bytes,
                                uint8_t out_identity[TRACE_IDENTITY_BYTES]) HAL_CHECKED;
 

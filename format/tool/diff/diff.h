@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace as a sequence that can be compared with another run's: what each thread asked for, with
- * objects named by what they are and not by their numbers, and without times. */
+/* A trace as a sequence comparable to another run's: what each thread requested, with objects
+ * identified by what they are rather than by number, and without times. */
 #ifndef FORMAT_TOOL_DIFF_H
 #define FORMAT_TOOL_DIFF_H
 
@@ -13,52 +13,53 @@
 /* A command of a command buffer. */
 struct diff_command {
     const struct trace_segment *segment;
-    uint64_t hash; /* of all that it says, but for the data of updates */
+    uint64_t hash; /* of all members except the data of updates */
 };
 
-enum { DIFF_MAP_PERSISTENT = 8 }; /* of enum hal_map_mode */
+enum { DIFF_MAP_PERSISTENT = 8 }; /* from enum hal_map_mode */
 
-/* Who put the bytes there, as far as the trace tells. */
+/* Who stored the bytes, as far as the trace shows. */
 enum diff_origin {
-    DIFF_NOBODY,     /* they are as they were when the buffer was made */
-    DIFF_DEVICE,     /* the device may have written them, and nobody has recorded them since */
+    DIFF_NOBODY,     /* unchanged since the buffer was created */
+    DIFF_DEVICE,     /* the device may have written them, and nothing recorded them since */
     DIFF_HOST,       /* the host stored them */
-    DIFF_SEEN,       /* they were read, or could be seen, by the host */
+    DIFF_SEEN,       /* the host read them or could see them */
     DIFF_UNDECIDED,  /* the host or the device */
-    DIFF_UNRECORDED, /* the host stored them, and the trace has a digest of them at most */
+    DIFF_UNRECORDED, /* the host stored them; the trace has at most a digest */
 };
 
-/* Bytes of mapped memory. Without gaps between members: trace_pieces compares them. */
+/* Bytes of mapped memory. Without padding: trace_pieces compares them. */
 struct diff_piece {
     struct trace_piece range;
-    uint64_t content; /* whose first byte belongs to the buffer's byte `base` */
+    uint64_t content; /* its first byte is byte `base` of the buffer */
     uint64_t base;
     uint64_t origin; /* enum diff_origin */
 };
 
-/* A range of mapped memory that a submission accesses, and what it finds there when it starts. */
+/* A range of mapped memory that a submission accesses, with its contents when the submission
+ * starts. */
 struct diff_range {
     uint64_t buffer, begin, end;
-    uint64_t key; /* of the buffer's label and size */
-    bool reads;   /* or may */
+    uint64_t key; /* hash of the buffer's label and size */
+    bool reads;   /* reads or may read */
     const struct diff_piece *pieces;
     size_t piece_count;
 };
 
-/* Where mapped memory is not the same. */
+/* A range of mapped memory that differs. */
 struct diff_found {
     uint64_t buffer, begin, end;
 };
 
-/* A submission, a write or read of the host, or a signal. */
+/* A submission, a host write or read, or a signal. */
 struct diff_item {
     const struct trace_event *event;
-    uint64_t hash;  /* of all of it, but for contents */
-    uint64_t shape; /* of a submission: its kernels and kinds of commands; else the hash */
+    uint64_t hash;  /* of everything except contents */
+    uint64_t shape; /* of a submission: its kernels and kinds of commands; else `hash` */
     int64_t device_ns;
-    struct diff_range *ranges; /* of a submission: what it accesses of mapped memory */
+    struct diff_range *ranges; /* of a submission: its accesses to mapped memory */
     size_t range_count;
-    bool is_cut; /* they are not known: there was too much */
+    bool is_cut; /* ranges unknown: there were too many */
 };
 
 struct diff_stream {
@@ -66,7 +67,7 @@ struct diff_stream {
     const char *name;
     struct diff_item *items;
     size_t count, capacity;
-    uint64_t call; /* while loading: inside of a host call */
+    uint64_t call; /* while loading: the enclosing host call */
 };
 
 struct diff_object {
@@ -77,9 +78,9 @@ struct diff_object {
     uint64_t shape;
     const struct trace_access *accesses; /* of a command buffer: to mapped memory */
     uint32_t access_count;
-    struct diff_memory *memory; /* of a buffer that is mapped while the device uses it, or NULL */
-    bool is_pools;              /* a semaphore of the transient memory's own */
-    struct trace_pieces *transients; /* of a slab: what has been allocated there last, or NULL */
+    struct diff_memory *memory;      /* of a buffer mapped while the device uses it; else NULL */
+    bool is_pools;                   /* a semaphore of a transient memory pool */
+    struct trace_pieces *transients; /* of a slab: its latest allocations; else NULL */
 };
 
 struct diff_place {
@@ -97,16 +98,16 @@ struct diff_side {
     size_t object_count, object_capacity, stream_count, stream_capacity;
     size_t place_count, place_capacity;
     struct trace_reflection reflection;
-    struct diff_memory *memories; /* mapped buffers, the last one first */
-    size_t piece_count;           /* that ranges have */
+    struct diff_memory *memories; /* mapped buffers, latest first */
+    size_t piece_count;           /* total in all ranges */
     struct tool_printer printer;
 };
 
-/* Opens and reads it. As trace_reader_open. diff_close is needed in any case. */
+/* Opens and reads the trace; fails like trace_reader_open. Always call diff_close. */
 enum hal_status diff_open(struct diff_side *side, const char *path) HAL_CHECKED;
 void diff_close(struct diff_side *side);
 
-/* Appends what the item or the command is, on one line. */
+/* Append a one-line description of the item or command. */
 void diff_describe_item(struct diff_side *side, const struct diff_item *item,
                         struct trace_text *text);
 void diff_describe_command(struct diff_side *side, const struct diff_command *command,
@@ -114,8 +115,8 @@ void diff_describe_command(struct diff_side *side, const struct diff_command *co
 void diff_describe_found(struct diff_side *side, const struct diff_found *found,
                          struct trace_text *text);
 
-/* The digest of what a read or write holds, if it is `known`. HAL_CORRUPT: its bytes are damaged.
- */
+/* The digest of the bytes of a read or write, if it is `known`. HAL_CORRUPT: the bytes are
+ * damaged. */
 enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
                             bool *out_known, uint8_t out_sha256[32]) HAL_CHECKED;
 
@@ -123,52 +124,52 @@ struct diff_object *diff_object(const struct diff_side *side, uint64_t id);
 
 /* ---- Transient memory (diff_transient.c) ---- */
 
-/* In the order of submissions: what follows uses what an alloca has got. */
+/* Call in submission order: later submissions use what an alloca returned. */
 enum hal_status diff_transient_take(struct diff_side *side,
                                     const struct trace_submit *submit) HAL_CHECKED;
 
-/* Adds where the buffer's byte is to the hash: in an allocation, if it is in one. */
+/* Adds the position of the buffer's byte to the hash: relative to its allocation, if it is in
+ * one. */
 uint64_t diff_transient_place(const struct diff_side *side, uint64_t hash, uint64_t buffer,
                               uint64_t offset);
 void diff_transient_finish(struct diff_side *side);
 
 /* ---- Mapped memory (diff_mapped.c) ----
  *
- * What the host stores into memory that stays mapped, and what it sees there, a capture notices at
- * moments of its own. So it is no item: what counts are the bytes that each submission finds in
- * the ranges that it accesses when it can start at the earliest, and those that are there in the
- * end. */
+ * A capture notices at arbitrary moments what the host stores into persistently mapped memory and
+ * what it sees there, so these are no items. Compared are the bytes that each submission finds in
+ * the ranges it accesses, at its earliest possible start, and the final bytes. */
 
-/* Before command buffers are loaded: the buffer is such memory. */
+/* Declares the buffer as mapped memory; call before command buffers are loaded. */
 enum hal_status diff_mapped_add(struct diff_side *side, struct diff_object *buffer,
                                 uint64_t id) HAL_CHECKED;
 
-/* The accesses of a command buffer to such memory. */
+/* Adds a command buffer's accesses to mapped memory. */
 enum hal_status diff_mapped_seal(struct diff_side *side, struct diff_object *commands,
                                  const struct trace_command_buffer_seal *seal,
                                  const struct trace_segment *segments) HAL_CHECKED;
 
-/* Once all items are there: their ranges. */
+/* Computes the ranges once all items are loaded. */
 enum hal_status diff_mapped_load(struct diff_side *side) HAL_CHECKED;
 void diff_mapped_finish(struct diff_side *side);
 
-/* The next mapped buffer with all of its bytes as they are in the end, without pieces when there
- * were too many; `*memory` NULL begins with the first one. False: there is none. */
+/* Iterates over mapped buffers with all of their final bytes, without pieces if there were too
+ * many. Start with `*memory` NULL. False: no further buffer. */
 bool diff_mapped_next(const struct diff_side *side, struct diff_memory **memory,
                       struct diff_range *out_range);
 
 /* ---- Their bytes (diff_bytes.c) ---- */
 
-/* One who compares; all but the first four is zero. */
+/* A comparison; zero all but the first four members. */
 struct diff_bytes {
     struct diff_side *a, *b;
-    /* Of each difference, once. */
+    /* Called once for each difference. */
     enum hal_status (*found)(void *user, const struct diff_found *in_a,
                              const struct diff_found *in_b);
     void *user;
     uint64_t same, other, undecided; /* bytes */
-    uint64_t cut;                    /* submissions and buffers that were not compared */
-    struct diff_bytes_seen *seen;    /* what has been compared */
+    uint64_t cut;                    /* submissions and buffers not compared */
+    struct diff_bytes_seen *seen;    /* already compared */
 };
 
 enum hal_status diff_bytes_of_items(struct diff_bytes *bytes, const struct diff_item *a,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a timeline counts: the bytes of buffers by type of memory, and submissions in flight. */
+/* The counters of a timeline: buffer bytes by memory type, and submissions in flight. */
 #ifndef FORMAT_TOOL_COUNTERS_H
 #define FORMAT_TOOL_COUNTERS_H
 
@@ -24,7 +24,7 @@ void counters_finish(struct counters *counters);
 enum hal_status counters_take(struct counters *counters,
                               const struct trace_event *event) HAL_CHECKED;
 
-/* One more is in flight, or one less. */
+/* Adds `change` (1 or -1) to the submissions in flight. */
 void counters_flight(struct counters *counters, int64_t ns, int change);
 
 #endif

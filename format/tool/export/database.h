@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database of hal-trace export --format=sqlite: its tables, which docs/fleet.md describes, and
- * how rows get into them. All of it is one transaction of SQLite's, which database_close ends. */
+/* The database of hal-trace export --format=sqlite: its tables, described in docs/fleet.md, and
+ * insertion of rows. Everything is one SQLite transaction, which database_close ends. */
 #ifndef FORMAT_TOOL_DATABASE_H
 #define FORMAT_TOOL_DATABASE_H
 
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is inserted: a row each. */
+/* Kinds of rows. */
 enum database_row {
     ROW_TRACE,
     ROW_THREAD,
     ROW_KERNEL,
-    ROW_SUBMIT, /* this and DONE are of one row */
+    ROW_SUBMIT, /* updated by DONE */
     ROW_DONE,
     ROW_WAIT,
     ROW_TRANSFER,
     ROW_CHANNEL,
     ROW_COLLECTIVE,
-    /* Joined behind a trace's last event. */
+    /* Joined after a trace's last event. */
     ROW_SEALED,
     ROW_SUBMITTED,
     ROW_TIMED,
@@ -32,11 +32,11 @@ struct database {
     sqlite3 *file;
     const char *path;
     sqlite3_stmt *inserts[ROWS];
-    bool is_broken; /* the failure was the database's, not a trace's */
-    int64_t trace;  /* the key of the one at hand */
+    bool is_broken; /* the database failed, not a trace */
+    int64_t trace;  /* key of the current trace */
 };
 
-/* A number, or a text (copied), or NULL. */
+/* A number, a text (copied), or NULL. */
 struct database_value {
     const char *text;
     int64_t number;
@@ -46,14 +46,14 @@ struct database_value {
 #define TEXT(t)   ((struct database_value){.text = (t)})
 #define NOTHING   ((struct database_value){.is_null = true})
 
-/* Makes the tables if the file is new, and those that an older version did not have. HAL_EXISTS: it
- * is something else's; HAL_VERSION: a newer version's. */
+/* Creates the tables in a new file, and those that an older version lacks. HAL_EXISTS: a file of
+ * another kind. HAL_VERSION: a newer version. */
 enum hal_status database_open(struct database *db, const char *path) HAL_CHECKED;
-/* Commits, if `status` is HAL_OK: else nothing has changed. Returns what failed first. */
+/* Commits if `status` is HAL_OK, else rolls back. Returns the first failure. */
 enum hal_status database_close(struct database *db, enum hal_status status) HAL_CHECKED;
 
-/* All rows of a trace or none. Begins with taking out what the database has of a trace at that
- * path, and gives it a key; ends with joining, or with taking everything back. */
+/* Adds all rows of a trace or none. Begin removes any rows of the trace at that path and assigns a
+ * key; end joins the rows, or rolls them back. */
 enum hal_status database_begin(struct database *db, const char *trace_path) HAL_CHECKED;
 enum hal_status database_end(struct database *db, enum hal_status status) HAL_CHECKED;
 

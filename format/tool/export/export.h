@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace for other tools: slices on tracks, flows and counters, which a sink writes in its format;
- * or a line per event. */
+/* Exports a trace to other tools: as slices on tracks, flows and counters, which a sink writes in
+ * its format, or as one line per event. */
 #ifndef FORMAT_TOOL_EXPORT_H
 #define FORMAT_TOOL_EXPORT_H
 
@@ -16,21 +16,21 @@ struct export_track {
     bool in_bytes;      /* of counters */
 };
 
-/* A slice that begins or ends is one of two, which are told apart: begin_ns is its time. */
+/* A slice is whole, or split into two calls, each with its time in begin_ns. */
 enum export_phase { EXPORT_WHOLE, EXPORT_BEGINS, EXPORT_ENDS };
 
-/* begin_ns == end_ns: an instant, when it is whole. */
+/* A whole slice with begin_ns == end_ns is an instant. */
 struct export_slice {
     uint64_t track;
     enum export_phase phase;
     int64_t begin_ns, end_ns;
     const char *name;
     const struct trace_event *event; /* whose fields are shown; NULL: none */
-    /* Commands of a command buffer, the first one of which has the number `first`. */
+    /* Commands of a command buffer; `first` is the number of the first one. */
     const struct trace_segment *segments;
     uint64_t command_buffer;
     uint32_t first, segment_count;
-    /* Arrows that begin and end here. */
+    /* Flows that begin and end here. */
     const uint64_t *flows, *ends;
     size_t flow_count, end_count;
 };
@@ -38,14 +38,14 @@ struct export_slice {
 struct export_sink {
     struct tool_printer printer; /* its text is the output */
     uint64_t process_id;
-    bool is_first; /* of JSON: no comma */
+    bool is_first; /* JSON: no comma needed */
     void (*begin)(struct export_sink *sink, const struct trace_header *header);
     void (*track)(struct export_sink *sink, const struct export_track *track);
     void (*slice)(struct export_sink *sink, const struct export_slice *slice);
     void (*count)(struct export_sink *sink, const struct export_track *track, int64_t ns,
                   int64_t value);
     void (*end)(struct export_sink *sink);
-    /* Moves the output on when there is much of it. */
+    /* Writes the output once it is large, or at the end. */
     enum hal_status (*flush)(struct export_sink *sink, bool is_end);
     void *flush_user;
 };
@@ -53,12 +53,12 @@ struct export_sink {
 void export_perfetto(struct export_sink *sink);
 void export_chrome(struct export_sink *sink);
 
-/* All events, as slices of the sink. HAL_CORRUPT, HAL_NO_MEMORY, and what `flush` returns. */
+/* Passes all events to the sink as slices. HAL_CORRUPT, HAL_NO_MEMORY, and failures of `flush`. */
 enum hal_status export_timeline(struct trace_reader *reader, struct export_sink *sink) HAL_CHECKED;
 
-/* Adds the traces to the database at `path`, which is made if it is not there; a trace that it has
- * (by its whole path) is replaced. A trace that cannot be read is said and left out. The exit
- * status of the program. */
+/* Adds the traces to the database at `path`, creating it if missing, and replaces traces that it
+ * already has (by absolute path). Reports and skips a trace that cannot be read. Returns the
+ * program's exit status. */
 int export_sqlite(const char *path, char *const *traces, int count);
 
 #endif

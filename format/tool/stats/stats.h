@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace executed how often: counted by stats_load.c, told by stats.c. */
+/* How often a trace executed what: counted by stats_load.c, printed by stats.c. */
 #ifndef FORMAT_TOOL_STATS_H
 #define FORMAT_TOOL_STATS_H
 
@@ -12,16 +12,16 @@
 
 /* An entry point of an executable. */
 struct kernel {
-    uint64_t executable, entry; /* tool_table_add_pair finds it by these */
+    uint64_t executable, entry; /* key of tool_table_add_pair */
     uint32_t name;
     uint32_t group_size[3];
     uint64_t dispatches, groups;
-    uint64_t alone_ns, alone;  /* device time of submissions that are one dispatch */
-    uint64_t timed_ns, timed;  /* of dispatches that the device timed */
-    struct trace_typical each; /* of a dispatch; a submission of several counts once */
+    uint64_t alone_ns, alone;  /* device time of submissions with a single dispatch */
+    uint64_t timed_ns, timed;  /* of dispatches timed by the device */
+    struct trace_typical each; /* per dispatch; a submission of several counts once */
 };
 
-/* What a command buffer adds to the counts each time that it runs. */
+/* What one execution of a command buffer adds to the counts. */
 struct commands {
     size_t first_use, use_count; /* in `uses` */
     size_t first_dispatch;       /* in `dispatched` */
@@ -29,7 +29,7 @@ struct commands {
 };
 
 struct use {
-    size_t kernel; /* its place in `kernels` */
+    size_t kernel; /* index in `kernels` */
     uint64_t dispatches, groups;
 };
 
@@ -37,12 +37,12 @@ struct submission {
     uint64_t id;
     size_t first_commands, commands_count; /* in `submitted` */
     int64_t begin_ns, device_ns;
-    bool is_timed; /* its dispatches are */
+    bool is_timed; /* its dispatches are timed */
 };
 
-/* How long a dispatch took. */
+/* The duration of a dispatch. */
 struct stats_sample {
-    size_t kernel; /* its place in `kernels` */
+    size_t kernel; /* index in `kernels` */
     int64_t begin_ns, ns;
 };
 
@@ -59,7 +59,7 @@ struct stats {
     struct tool_table kernels, commands, submissions; /* of structs of that name */
     struct use *uses;
     uint64_t *submitted;  /* command buffer ids */
-    uint32_t *dispatched; /* places in `kernels`, dispatch by dispatch */
+    uint32_t *dispatched; /* indices in `kernels`, one per dispatch */
     size_t use_count, use_capacity, submitted_count, submitted_capacity;
     size_t dispatched_count, dispatched_capacity;
     struct stats_sample *samples;
@@ -69,8 +69,8 @@ struct stats {
     int64_t device_ns;
 };
 
-/* Counts everything in the trace, which the stats own from then on; kernels come in the order of
- * their dispatches. Finish them in any case. */
+/* Counts everything in the trace and takes ownership of the reader. Kernels are in order of their
+ * dispatches. Always call stats_finish. */
 enum hal_status stats_load(struct stats *stats, struct trace_reader *reader) HAL_CHECKED;
 void stats_finish(struct stats *stats);
 

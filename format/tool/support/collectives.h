@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was exchanged with other ranks: sums by channel and operation. */
+/* Data exchanged with other ranks: sums by channel and operation. */
 #ifndef FORMAT_TOOL_COLLECTIVES_H
 #define FORMAT_TOOL_COLLECTIVES_H
 
@@ -7,25 +7,25 @@
 #include "format/columns/collectives.h"
 #include "format/tool/support/table.h"
 
-/* All zero: none. */
+/* All zero is empty. */
 struct exchanges {
     struct trace_channels channels;
     struct tool_table sums;
-    struct hal_idmap submissions; /* their places in `sums` */
+    struct hal_idmap submissions; /* index in `sums` */
 };
 
 /* Takes any event. HAL_NO_MEMORY. */
 enum hal_status exchanges_take(struct exchanges *exchanges,
                                const struct trace_event *event) HAL_CHECKED;
 
-/* The submission took that time on the device; nothing, if it is no collective. */
+/* Adds the submission's device time; does nothing unless it is a collective. */
 void exchanges_took(struct exchanges *exchanges, uint64_t submission, int64_t device_ns);
 void exchanges_finish(struct exchanges *exchanges);
 
-/* By channel, then operation. Nothing, if there are none. */
+/* Sorted by channel, then operation. Prints nothing if there are none. */
 void exchanges_print(struct exchanges *exchanges, const struct trace_reader *reader,
                      struct trace_text *text);
-/* As the value "collectives" of an open object. */
+/* Writes the value of "collectives" in an open object. */
 void exchanges_json(struct exchanges *exchanges, const struct trace_reader *reader,
                     struct trace_text *text);
 

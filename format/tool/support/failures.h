@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of a program that failed, those of one kind with one message together. */
+/* Failed calls of a program, grouped by kind and message. */
 #ifndef FORMAT_TOOL_FAILURES_H
 #define FORMAT_TOOL_FAILURES_H
 
@@ -7,13 +7,13 @@
 #include "format/tool/support/table.h"
 #include "format/trace.h"
 
-/* All zero: none. */
+/* All zero is empty. */
 struct failures {
-    struct tool_table calls; /* in the order of the trace */
+    struct tool_table calls; /* in trace order */
     uint64_t total;
 };
 
-/* Takes a record of kind TRACE_FAILURE. HAL_NO_MEMORY. */
+/* Takes a TRACE_FAILURE record. HAL_NO_MEMORY. */
 enum hal_status failures_take(struct failures *failures,
                               const struct trace_failure *record) HAL_CHECKED;
 void failures_finish(struct failures *failures);
@@ -21,7 +21,7 @@ void failures_finish(struct failures *failures);
 /* Times count from the begin of the capture. */
 void failures_print(const struct failures *failures, const struct trace_reader *reader,
                     struct trace_text *text);
-/* As the value "failed_calls" of an open object. */
+/* Writes the value of "failed_calls" in an open object. */
 void failures_json(const struct failures *failures, const struct trace_reader *reader,
                    struct trace_text *text);
 

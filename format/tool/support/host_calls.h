@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events of contents are no transfers of the program's: those between the beginning and the
- * end of a host call on one thread are what files and collectives moved. */
+/* Distinguishes the program's own transfers from events of contents between the begin and the end
+ * of a host call on the same thread, which files and collectives caused. */
 #ifndef FORMAT_TOOL_HOST_CALLS_H
 #define FORMAT_TOOL_HOST_CALLS_H
 
@@ -8,7 +8,7 @@
 #include "format/trace.h"
 
 struct host_calls {
-    struct tool_table open; /* of threads: how many have begun */
+    struct tool_table open; /* per thread: nesting depth */
 };
 
 static inline void host_calls_init(struct host_calls *calls)
@@ -21,7 +21,7 @@ static inline void host_calls_finish(struct host_calls *calls)
     tool_table_finish(&calls->open);
 }
 
-/* Takes any event, in the order of its thread. HAL_NO_MEMORY. */
+/* Takes any event, in thread order. HAL_NO_MEMORY. */
 HAL_CHECKED static inline enum hal_status host_calls_take(struct host_calls *calls,
                                                           const struct trace_event *event)
 {
@@ -37,7 +37,7 @@ HAL_CHECKED static inline enum hal_status host_calls_take(struct host_calls *cal
     return HAL_OK;
 }
 
-/* The event is inside of one. */
+/* Whether the event is inside a host call. */
 static inline bool host_calls_hold(const struct host_calls *calls, const struct trace_event *event)
 {
     const uint32_t *open = tool_table_find(&calls->open, event->thread);

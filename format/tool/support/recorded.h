@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace has recorded so far, for those who show what was done with it: the dispatches and
- * debug groups of command buffers, and the names of kernels. */
+/* What a trace has recorded so far, for tools that show executions: the dispatches and debug groups
+ * of command buffers, and kernel names. */
 #ifndef FORMAT_TOOL_RECORDED_H
 #define FORMAT_TOOL_RECORDED_H
 
@@ -11,7 +11,7 @@
 struct recorded_group {
     uint32_t label, depth;
     uint32_t first_dispatch, end_dispatch;
-    bool is_all; /* holds all commands */
+    bool is_all; /* contains all commands */
 };
 
 struct recorded_commands {
@@ -33,11 +33,11 @@ void recorded_finish(struct recorded *recorded);
 enum hal_status recorded_take(struct recorded *recorded, const struct trace_event *event,
                               const struct trace_segment *segments) HAL_CHECKED;
 
-/* NULL: the trace has not recorded it. Until the next event is taken. */
+/* NULL: not recorded. Valid until the next event is taken. */
 const struct recorded_commands *recorded_commands(const struct recorded *recorded,
                                                   uint64_t command_buffer);
 
-/* "dispatch" for what has no name. */
+/* "dispatch" if the kernel has no name. */
 const char *recorded_kernel(const struct recorded *recorded,
                             const struct trace_dispatched *dispatch);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of one kind, found by a number of the trace. */
+/* A table of rows of one kind, indexed by a number of the trace. */
 #ifndef FORMAT_TOOL_TABLE_H
 #define FORMAT_TOOL_TABLE_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct tool_table {
-    size_t row_bytes; /* settable; all else zero is an empty table */
+    size_t row_bytes; /* set by the caller; the rest zero is an empty table */
     struct hal_idmap ids;
     uint8_t *rows;
     size_t count, capacity;
@@ -23,7 +23,7 @@ static inline void tool_table_finish(struct tool_table *table)
     free(table->rows);
 }
 
-/* By its place, in the order of being added. Until the next row is added. */
+/* By index, in insertion order. Valid until a row is added. */
 static inline void *tool_table_row(const struct tool_table *table, size_t place)
 {
     return table->rows + place * table->row_bytes;
@@ -34,14 +34,14 @@ static inline size_t tool_table_place(const struct tool_table *table, const void
     return (size_t)((const uint8_t *)row - table->rows) / table->row_bytes;
 }
 
-/* NULL: there is none. Until the next row is added. */
+/* NULL: not found. Valid until a row is added. */
 static inline void *tool_table_find(const struct tool_table *table, uint64_t id)
 {
     uint32_t row;
     return hal_idmap_find(&table->ids, id, &row) ? tool_table_row(table, row) : NULL;
 }
 
-/* The row of that number; a new one is all zero. NULL: memory is out. */
+/* Finds the row of that number or adds one, zeroed. NULL: out of memory. */
 static inline void *tool_table_add(struct tool_table *table, uint64_t id)
 {
     uint32_t row;
@@ -58,7 +58,7 @@ static inline void *tool_table_add(struct tool_table *table, uint64_t id)
     return tool_table_row(table, row);
 }
 
-/* The same for rows that begin with two uint64_t, by both of them. */
+/* The same for rows that begin with two uint64_t, which are the key. */
 static inline void *tool_table_add_pair(struct tool_table *table, uint64_t first, uint64_t second)
 {
     for (uint64_t id = hal_hash_add(first, second);; id++) {
