@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The access ranges of a command buffer: what it may write or read, as far as the host can see it
- * or be seen without asking: per buffer of coherent memory a few ranges that cover all that is
- * written, and a few for what is only read. Ranges that lie apart stay apart up to a limit per
- * buffer. A binding counts as written unless the kernel's reflection shows that it is only read. */
+/* The access ranges of a command buffer: what it may write or read of memory that the host can
+ * access without a call. Per buffer of coherent memory, a few ranges cover everything written, and
+ * a few cover what is only read. Ranges stay separate up to a limit per buffer. A binding counts as
+ * written unless the kernel's reflection shows that it is only read. */
 #ifndef CAPTURE_ACCESS_RANGES_H
 #define CAPTURE_ACCESS_RANGES_H
 
@@ -10,7 +10,7 @@
 #include "hal/driver.h"
 
 struct capture_access_range {
-    uint64_t key; /* the buffer's id, and whether it is only read */
+    uint64_t key; /* the buffer's id and the only-read flag */
     uint64_t begin, end;
 };
 
@@ -35,23 +35,23 @@ struct capture_access_ranges {
     struct capture_access_range ranges[];
 };
 
-/* What recording the list takes, found on the same walk. */
+/* What recording the command list takes, computed in the same pass. */
 struct capture_survey {
-    uint64_t record_bytes;  /* of all commands' records */
-    uint32_t largest_bytes; /* no record is larger; never 0 */
+    uint64_t record_bytes;  /* total size of all commands' records */
+    uint32_t largest_bytes; /* size of the largest record; never 0 */
     uint32_t longest_list;  /* of buffer barriers or events */
     bool has_labels;
 };
 
-/* Walks the sealed list; one reference is the caller's. NULL: it uses nothing of that kind, or
- * (*out_failed) memory is out. `out_survey` is filled in any case. Without `exact`, which costs a
- * look at each dispatch, all bindings count as written. */
+/* Walks the ended list; the caller owns one reference. NULL: it uses no such memory, or
+ * (*out_failed) out of memory. Always fills `out_survey`. Without `exact`, which examines each
+ * dispatch, all bindings count as written. */
 struct capture_access_ranges *capture_access_ranges_create(
     const struct hal_command_buffer *commands, bool exact, struct capture_survey *out_survey,
     bool *out_failed);
 
-/* What one command of a sealed list accesses, in memory of any kind; each access names its buffer
- * by capture_accessed_buffer. */
+/* Reports what one command of an ended list accesses, in memory of any kind; each access names its
+ * buffer by capture_accessed_buffer. */
 void capture_accesses(const struct hal_command_buffer *commands, const struct hal_command *command,
                       const struct trace_access_sink *sink);
 
@@ -60,7 +60,7 @@ static inline struct hal_buffer *capture_accessed_buffer(const struct trace_acce
     return (struct hal_buffer *)(uintptr_t)access->buffer;
 }
 
-/* One range; NULL: nobody could see it, or memory is out. */
+/* A single range; NULL: the host cannot see it, or out of memory. */
 struct capture_access_ranges *capture_access_ranges_of(const struct hal_buffer *buffer,
                                                        uint64_t offset, uint64_t bytes, bool reads);
 

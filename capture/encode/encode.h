@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that turn HAL structs into records share: encode*.c. */
+/* Shared by the files that convert HAL structs to records: encode*.c. */
 #ifndef CAPTURE_ENCODE_H
 #define CAPTURE_ENCODE_H
 

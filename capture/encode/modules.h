@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What code is in this process, as the dynamic loader tells it. */
+/* The code in this process, according to the dynamic loader. */
 #ifndef CAPTURE_MODULES_H
 #define CAPTURE_MODULES_H
 
@@ -9,7 +9,7 @@
 
 enum { CAPTURE_MAX_BUILD_ID = 64 };
 
-/* A program or library on disk, and where it lies. */
+/* A program or library on disk, and its load address. */
 struct capture_module {
     uint64_t base, bytes;
     char path[PATH_MAX];
@@ -17,10 +17,10 @@ struct capture_module {
     uint32_t build_id_bytes;
 };
 
-/* Grows with every module that is loaded. */
+/* Increases with every module loaded. */
 uint64_t capture_modules_additions(void);
 
-/* Calls `visit` for each; returns the additions up to then. False of `visit` ends it. */
+/* Calls `visit` for each until it returns false; returns the count of additions so far. */
 uint64_t capture_modules_each(bool (*visit)(void *user, const struct capture_module *module),
                               void *user);
 
@@ -28,7 +28,7 @@ struct capture_range {
     uintptr_t begin, end;
 };
 
-/* The library's segment or image that has this code; empty: it is the program's own. */
+/* The library segment or image that contains this code; empty: the program itself. */
 struct capture_range capture_modules_range(const void *code);
 
 #endif

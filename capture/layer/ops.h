@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entries of the layer's function table that are not in layer.c; hal/driver.h explains them. */
+/* The entries of the layer's function table that layer.c does not define; hal/driver.h explains
+ * them. */
 #ifndef CAPTURE_OPS_H
 #define CAPTURE_OPS_H
 

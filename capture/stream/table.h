@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers byte sequences: the same bytes get the same number, from 1, without gaps. Looking up what
- * is known takes no lock; what is new is inserted under one. Any thread may use a table. */
+/* Numbers byte sequences: equal sequences get the same number, from 1, without gaps. Lookups of
+ * known sequences take no lock; insertions do. Any thread may use a table. */
 #ifndef CAPTURE_TABLE_H
 #define CAPTURE_TABLE_H
 
@@ -27,12 +27,12 @@ enum hal_status capture_table_init(struct capture_table *table, uint32_t bucket_
                                    uint32_t limit) HAL_CHECKED;
 void capture_table_finish(struct capture_table *table);
 
-/* The number of the bytes; *out_new says that this call made it. 0: the table is full or memory
- * is out. */
+/* The number of the bytes; *out_new: this call assigned it. 0: the table is full, or out of
+ * memory. */
 uint32_t capture_table_number(struct capture_table *table, const void *bytes, size_t length,
                               bool *out_new);
 
-/* The same for bytes that are known; 0: they are not. */
+/* The same without inserting; 0: unknown. */
 uint32_t capture_table_find(const struct capture_table *table, const void *bytes, size_t length);
 
 #endif

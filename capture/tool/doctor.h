@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-capture doctor: tries out, on this machine, what capturing, replaying and showing rest on,
- * and says how to mend what does not work. Of hal-capture alone. */
+/* hal-capture doctor: tests what capturing, replaying and viewing need on this machine, and says
+ * how to repair what does not work. Private to hal-capture. */
 #ifndef CAPTURE_DOCTOR_H
 #define CAPTURE_DOCTOR_H
 
@@ -8,17 +8,17 @@
 
 #include <stdint.h>
 
-/* Looks and prints; the program's exit status. argv[0] is "doctor". The environment says nothing
- * about captures any more afterwards. Blocks while kernels compile and a replay runs. */
+/* Runs and prints all checks; returns the program's exit status. argv[0] is "doctor". Removes
+ * settings about captures from the environment. Blocks while kernels compile and a replay runs. */
 int capture_doctor(char **argv, void (*print_version)(void));
 
 enum doctor_verdict {
     DOCTOR_FINE,
-    DOCTOR_NOTE,   /* works, but not as well as it could */
+    DOCTOR_NOTE,   /* works, but suboptimally */
     DOCTOR_BROKEN, /* something that users need does not work */
 };
 
-/* A line of the report. */
+/* One line of the report. */
 struct doctor_finding {
     const char *subject; /* one word */
     enum doctor_verdict verdict;
@@ -26,9 +26,9 @@ struct doctor_finding {
     char mend[512]; /* what to do; "": nothing */
 };
 
-/* A kernel is compiled and run on the CPU driver while a capture records it into a trace in
- * `folder`, the trace is read, and hal-replay replays it. One finding each about the compiler, the
- * capture, and the replay; what one needs that failed is not tried, and says so. */
+/* Compiles and runs a kernel on the CPU driver while a capture records it into a trace in `folder`,
+ * reads the trace, and replays it with hal-replay. One finding each for the compiler, the capture
+ * and the replay; a step whose predecessor failed is skipped and says so. */
 enum { DOCTOR_TRIALS = 3 };
 void doctor_try_everything(const char *folder, struct doctor_finding out_findings[DOCTOR_TRIALS]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures that outlived their process: hal-capture completes their traces, and removes the
- * sidecars of traces that are gone. Part of hal-capture, not of the capture layer. */
+ * sidecars of traces that no longer exist. Private to hal-capture, not part of the capture
+ * layer. */
 #ifndef CAPTURE_ORPHANS_H
 #define CAPTURE_ORPHANS_H
 
@@ -12,12 +13,12 @@
  * as they are; a closed pipe or a file size limit becomes an error of the call that writes. */
 void capture_orphans_prepare(void);
 
-/* Waits for the end of the captured process if it is just ending, as all of a group do at Ctrl-C.
+/* Waits for the captured process if it is about to end, as a whole process group does at Ctrl-C.
  * True: it may have ended since the trace was opened. */
 bool capture_orphan_await(const struct trace_reader *reader);
 
-/* Completes the trace at `path` with its sidecar where that needs no decision of the user, and
- * prints one line about it that calls it `name`. False: the trace is as it was. */
+/* Completes the trace at `path` with its sidecar if that requires no decision by the user, and
+ * prints one line that calls it `name`. False: the trace is unchanged. */
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,
                              bool quiet);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture knows of semaphores that other devices move. */
+/* Tracks semaphores that other devices signal. */
 #ifndef CAPTURE_EXTERNAL_H
 #define CAPTURE_EXTERNAL_H
 
@@ -14,8 +14,8 @@ struct capture_thread;
 
 /* Semaphores of other devices that were used on this one, by id. */
 struct capture_external {
-    const struct hal_device *device; /* the captured one */
-    pthread_mutex_t external_lock;   /* all of the following */
+    const struct hal_device *device; /* the captured device */
+    pthread_mutex_t external_lock;   /* guards everything below */
     struct hal_idmap ids;
     struct capture_semaphore **list;
     size_t count, capacity;
@@ -24,24 +24,24 @@ struct capture_external {
 void capture_external_init(struct capture_external *external, const struct hal_device *device);
 void capture_external_finish(struct capture_external *external);
 
-/* What the capture keeps of the semaphore; NULL: it was never met. `external` NULL: all are its
- * own. */
+/* The capture's state of the semaphore; NULL: never seen. `external` NULL: all semaphores are the
+ * device's own. */
 struct capture_semaphore *capture_external_find(struct capture_external *external,
                                                 const struct hal_semaphore *semaphore);
 
-/* Records the creation of those that belong to other devices, once; before the call that uses them
- * takes its ticket. */
+/* Records, once, the creation of semaphores of other devices. Call it before the call that uses
+ * them takes its ticket. */
 void capture_external_meet(struct capture *capture, struct capture_thread *thread,
                            const struct hal_semaphore_value *values, size_t count);
 
-/* At a beginning: creates them once more. */
+/* Records their creation again at the begin of a file. */
 void capture_external_repeat(struct capture *capture);
 
-/* The trace is about to say that the value was reached; returns what it said before. */
+/* Call before the trace records that the value was reached; returns the value recorded before. */
 uint64_t capture_semaphore_raise(struct capture_semaphore *semaphore, uint64_t value);
 
-/* It was seen that the value is reached, or that the semaphore has failed: recorded when the trace
- * does not know why. Before the call that saw it takes its ticket. `semaphore` may be NULL. */
+/* The value was seen to be reached, or the semaphore to have failed: recorded if the trace does not
+ * know the cause. Call it before the observing call takes its ticket. `semaphore` may be NULL. */
 void capture_external_reached(struct capture_thread *thread, const struct hal_semaphore *object,
                               struct capture_semaphore *semaphore, uint64_t value);
 void capture_external_failed(struct capture *capture, struct capture_thread *thread,

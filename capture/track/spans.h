@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of ranges of bytes. Filled with capture_spans_add, sorted once by capture_spans_merge, then
- * asked. One thread at a time. */
+/* Sets of byte ranges. Fill with capture_spans_add, sort once with capture_spans_merge, then query.
+ * One thread at a time. */
 #ifndef CAPTURE_SPANS_H
 #define CAPTURE_SPANS_H
 
@@ -14,9 +14,9 @@ struct capture_span {
 
 /* All zero is empty. */
 struct capture_spans {
-    struct capture_span *list; /* after capture_spans_merge sorted and apart */
+    struct capture_span *list; /* sorted and disjoint after capture_spans_merge */
     size_t count, capacity;
-    bool everything; /* contains every byte: so it was wanted, or memory is out */
+    bool everything; /* contains every byte: requested, or out of memory */
 };
 
 void capture_spans_clear(struct capture_spans *spans); /* keeps the memory */
@@ -24,7 +24,7 @@ void capture_spans_finish(struct capture_spans *spans);
 void capture_spans_add(struct capture_spans *spans, uint64_t begin, uint64_t end);
 void capture_spans_merge(struct capture_spans *spans);
 
-/* Whether the set contains `at`; *out_next: up to where, at most `end`, that is so. */
+/* Whether the set contains `at`; *out_next: the end of that state, at most `end`. */
 bool capture_spans_at(const struct capture_spans *spans, uint64_t at, uint64_t end,
                       uint64_t *out_next);
 
