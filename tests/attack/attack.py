@@ -58,7 +58,7 @@ def main():
         pass
     finally:
         attack.close()
-    attack.print_table()
+        attack.print_table()
     return 0 if attack.is_clean() else 1
 
 

@@ -50,6 +50,7 @@ class Attack:
 
         def prepare():
             os.setsid()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background process ignores it
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if before:
                 before()
