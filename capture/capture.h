@@ -141,8 +141,9 @@ void capture_record_executable(const struct capture_call *call, struct hal_drive
 void capture_record_unsupported(const struct capture_call *call, uint64_t ticket, uint64_t object,
                                 const char *name, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
-                         const struct capture_survey *survey, uint32_t flags);
+void capture_record_command_buffer_end(const struct capture_call *call,
+                                       const struct hal_command_buffer *commands,
+                                       const struct capture_survey *survey, uint32_t flags);
 void capture_record_semaphore(const struct capture_call *call, const char *label,
                               const struct hal_semaphore *semaphore, uint64_t value,
                               uint32_t flags);

@@ -6,7 +6,7 @@
  * records are contiguous, each aligned to 8 bytes. There are two families:
  *
  *   events    what host threads and the device did; header struct trace_event
- *   segments  the commands of one ended (sealed) command buffer; header struct trace_segment.
+ *   segments  the commands of one ended command buffer; header struct trace_segment.
  *             `segment_count` of them directly follow a TRACE_COMMAND_BUFFER_SEAL event.
  *
  * Strings, stacks, threads, modules and contents are numbered (0 is none) and defined once by table

@@ -313,7 +313,7 @@ struct hal_command_buffer {
     enum hal_command_buffer_mode mode;
     uint32_t categories;                 /* never 0 */
     struct hal_command_buffer_info info; /* core: filled in by hal_command_buffer_end */
-    bool sealed;
+    bool is_ended;
     _Atomic bool submitted; /* core: a one-shot buffer was submitted */
     const char *operation;  /* core: the function that created it; NULL: the application */
     uint8_t *arena;         /* the commands, verbatim, in recording order */

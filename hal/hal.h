@@ -4,7 +4,7 @@
  * collectives between devices; this header includes them all.
  *
  * A program opens a device, creates buffers and executables, records commands into a command
- * buffer, ends it (an ended, or sealed, command buffer cannot change), and submits it to a queue
+ * buffer, ends it (an ended command buffer cannot change), and submits it to a queue
  * with the semaphore values to wait for and to signal. It then waits for a value and maps a buffer
  * to read the result:
  *
@@ -346,7 +346,7 @@ struct hal_command_buffer_desc {
 };
 
 /* A new command buffer is recording. The functions below append one command each.
- * hal_command_buffer_end ends (seals) it; it cannot change afterwards. A recording call that fails
+ * hal_command_buffer_end ends it; it cannot change afterwards. A recording call that fails
  * appends nothing. */
 HAL_API enum hal_status hal_command_buffer_create(
     struct hal_device *device, const struct hal_command_buffer_desc *desc,
@@ -529,7 +529,7 @@ struct hal_submit_desc {
     size_t wait_count;
     const struct hal_semaphore_value *signals; /* set after all commands have finished, see below */
     size_t signal_count;
-    struct hal_command_buffer *const *commands; /* ended (sealed); run one after the other, as if
+    struct hal_command_buffer *const *commands; /* ended; run one after the other, as if
                                                    separated by full barriers; may be empty */
     size_t command_count;
 };

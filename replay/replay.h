@@ -12,8 +12,8 @@
  * A plan is immutable once loaded. Loading distrusts the file and checks everything that a player
  * does. A player executes the recorded calls of all threads on the calling thread in ticket order,
  * which never requires waiting for a later call. Objects are created and destroyed where they were;
- * command buffers are recorded again through the public API at the point where they were ended
- * (sealed). A wait that succeeded, and a query that saw a value, become a wait for that value.
+ * command buffers are recorded again through the public API at the point where they were ended.
+ * A wait that succeeded, and a query that saw a value, become a wait for that value.
  * Waits that timed out and calls that returned an error are not repeated. Only executables are
  * created in advance, so that a run includes no compilation.
  *

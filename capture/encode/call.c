@@ -46,7 +46,8 @@ void capture_call_at_once(struct capture_call *call)
     call->begin_ns = call->end_ns = hal_clock_ns();
 }
 
-/* Contents and seals are measured by themselves each time: they differ too much to be sampled. */
+/* Contents and ends of command buffers are measured by themselves each time: they differ too much
+ * to be sampled. */
 void capture_call_leave(struct capture_call *call)
 {
     if (call->message)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sealed command lists into records: a copy of the list, with ids for pointers. */
+/* Ended command buffers into records: a copy of the list, with ids for pointers. */
 #include "capture/encode/encode.h"
 
 #include "format/limits.h"
@@ -222,8 +222,8 @@ static bool number_labels(struct capture_thread *thread, const struct hal_comman
 }
 
 /* False: too large, or (as the stream says) memory is out. */
-static bool seal_fits(const struct capture_call *call, const struct hal_command_buffer *commands,
-                      const struct capture_survey *survey)
+static bool commands_fit(const struct capture_call *call, const struct hal_command_buffer *commands,
+                         const struct capture_survey *survey)
 {
     static const char name[] = "hal_command_buffer_end";
     struct capture_stream *stream = call->thread->stream;
@@ -323,10 +323,11 @@ static void record_stacks(const struct capture_call *call,
     }
 }
 
-void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
-                         const struct capture_survey *survey, uint32_t flags)
+void capture_record_command_buffer_end(const struct capture_call *call,
+                                       const struct hal_command_buffer *commands,
+                                       const struct capture_survey *survey, uint32_t flags)
 {
-    const bool fits = seal_fits(call, commands, survey);
+    const bool fits = commands_fit(call, commands, survey);
     if (fits && !capture_can_hold(call->thread, survey->largest_bytes)) {
         capture_lose(call->thread->stream, 1 + commands->command_count);
         return;

@@ -113,7 +113,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
             capture_access_ranges_create(commands, exact, &survey, &failed);
         if (failed)
             capture_no_memory(capture, "what a command buffer writes");
-        capture_record_seal(&call, commands, &survey, 0);
+        capture_record_command_buffer_end(&call, commands, &survey, 0);
     }
     if (commands->command_count > FEW_COMMANDS) /* else it can be sampled */
         capture_call_measure(call.thread, call.end_ns);

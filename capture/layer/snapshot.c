@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A capture that begins late first records what is there: live objects, sealed command buffers, and
+/* A capture that begins late first records what is there: live objects, ended command buffers, and
  * contents. The device is idle and no call is inside it. */
 #include "capture/capture.h"
 
@@ -116,7 +116,7 @@ static enum hal_status copy_window(struct copier *copier, struct hal_buffer *sou
         return no_memory("a buffer's contents");
     commands->object.kind = HAL_OBJECT_COMMAND_BUFFER;
     atomic_init(&commands->object.references, 1);
-    commands->sealed = true;
+    commands->is_ended = true;
     commands->arena = (uint8_t *)&copy;
     commands->arena_bytes = sizeof copy;
     commands->command_count = 1;
@@ -209,7 +209,7 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
     bool failed;
     if (call.thread)
         capture_record_command_buffer(&call, commands);
-    if (!commands->sealed)
+    if (!commands->is_ended)
         return HAL_OK;
     struct capture_survey survey;
     capture_access_ranges_release(commands->object.layer_data);
@@ -218,7 +218,7 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
         return no_memory("what a command buffer writes");
     call = snapshot_call(capture);
     if (call.thread)
-        capture_record_seal(&call, commands, &survey, TRACE_FLAG_SNAPSHOT);
+        capture_record_command_buffer_end(&call, commands, &survey, TRACE_FLAG_SNAPSHOT);
     return HAL_OK;
 }
 

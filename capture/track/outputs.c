@@ -58,7 +58,7 @@ static enum hal_status make_commands(struct hal_driver_device *next, void *arena
     commands->object.kind = HAL_OBJECT_COMMAND_BUFFER;
     atomic_init(&commands->object.references, 1);
     commands->categories = HAL_COMMANDS_TRANSFER;
-    commands->sealed = true;
+    commands->is_ended = true;
     commands->arena = arena;
     commands->arena_bytes = bytes;
     commands->command_count = (uint32_t)count;

@@ -20,7 +20,7 @@ void trace_race_commands_release(struct trace_race_commands *commands)
 }
 
 /* Walks the segments beside their accesses. */
-struct sealing {
+struct seal_walk {
     struct trace_races *races;
     struct trace_race_commands *commands;
     const struct trace_segment *segment; /* of `command` */
@@ -40,7 +40,7 @@ static const struct trace_race_kernel *kernel_of(const struct trace_races *races
     return &races->kernels[index].list[run.entry];
 }
 
-static struct trace_race_side side_of(struct sealing *s, uint32_t command)
+static struct trace_race_side side_of(struct seal_walk *s, uint32_t command)
 {
     struct trace_race_side side = {.command = command, .dispatch = TRACE_NO_COMMAND};
     for (; s->command < command; s->command++) {
@@ -58,7 +58,7 @@ static struct trace_race_side side_of(struct sealing *s, uint32_t command)
 
 /* A range up to the end of its buffer is what one binds who says nothing of the end: that the
  * dispatch touches all of it is known when there is a thread for every word. */
-static bool has_known_end(const struct sealing *s, const struct trace_access *access)
+static bool has_known_end(const struct seal_walk *s, const struct trace_access *access)
 {
     const struct trace_dispatch *dispatch = (const void *)s->segment;
     const struct trace_race_kernel *kernel = kernel_of(s->races, s->segment);
@@ -78,7 +78,7 @@ static bool has_known_end(const struct sealing *s, const struct trace_access *ac
 
 static void add_access(void *user, const struct trace_access *access)
 {
-    struct sealing *s = user;
+    struct seal_walk *s = user;
     struct trace_race_commands *commands = s->commands;
     void *list = commands->list;
     if (!hal_grow(&list, &commands->capacity, commands->count + 1, sizeof *commands->list)) {
@@ -180,7 +180,7 @@ static bool is_declared(const struct trace_race_commands *commands,
 }
 
 /* The races inside, named: both sides in the order of commands, which one walk finds. */
-static enum hal_status keep_inside(struct sealing *s, const struct trace_hazards *hazards,
+static enum hal_status keep_inside(struct seal_walk *s, const struct trace_hazards *hazards,
                                    const struct trace_segment *segments, uint32_t segment_count)
 {
     struct trace_race_commands *commands = s->commands;
@@ -218,7 +218,8 @@ static enum hal_status keep_inside(struct sealing *s, const struct trace_hazards
     return HAL_OK;
 }
 
-static enum hal_status find_inside(struct sealing *s, const struct trace_command_buffer_seal *seal,
+static enum hal_status find_inside(struct seal_walk *s,
+                                   const struct trace_command_buffer_seal *seal,
                                    const struct trace_segment *segments)
 {
     struct trace_races *races = s->races;
@@ -226,8 +227,8 @@ static enum hal_status find_inside(struct sealing *s, const struct trace_command
     trace_hazards_begin(&hazards);
     trace_hazards_segments(&hazards, seal, segments, trace_reflection_mode, &races->reflection);
     enum hal_status status = trace_hazards_end(&hazards);
-    if (status == HAL_OK && races->sealed)
-        status = races->sealed(races->user, seal, &hazards);
+    if (status == HAL_OK && races->ended)
+        status = races->ended(races->user, seal, &hazards);
     if (status == HAL_OK)
         status = keep_inside(s, &hazards, segments, seal->segment_count);
     races->undecided += hazards.undecided;
@@ -241,7 +242,7 @@ enum hal_status trace_race_commands_make(struct trace_races *races,
                                          struct trace_race_commands **out_commands)
 {
     struct trace_race_commands *commands = hal_alloc(1, sizeof *commands);
-    struct sealing s = {.races = races, .commands = commands, .segment = segments};
+    struct seal_walk s = {.races = races, .commands = commands, .segment = segments};
     if (!commands)
         return no_memory();
     commands->references = 1;

@@ -75,7 +75,7 @@ struct trace_races {
     bool has_suspect;
     uint64_t suspect;
     /* Called for each command buffer with the findings of hazards.h. NULL: no callback. */
-    enum hal_status (*sealed)(void *user, const struct trace_command_buffer_seal *seal,
+    enum hal_status (*ended)(void *user, const struct trace_command_buffer_seal *seal,
                               const struct trace_hazards *hazards);
     void *user;
 

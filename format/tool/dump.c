@@ -391,7 +391,7 @@ const struct tool_command tool_dump = {
     .usage =
         "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"
-        "sealed command buffer its commands. Times are microseconds since the first event.\n",
+        "ended command buffer its commands. Times are microseconds since the first event.\n",
     .options = options,
     .run = run,
 };

@@ -479,7 +479,7 @@ enum hal_status hal_check_wait_stages(const struct hal_command_buffer *commands,
                                       uint32_t wanted, uint32_t signalled) HAL_CHECKED;
 /* And its states resolved: every dispatch against what its kernel takes. */
 enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands) HAL_CHECKED;
-enum hal_status hal_check_sealed(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_ended(const struct hal_command_buffer *commands) HAL_CHECKED;
 
 /* `buffer` as source or target of a transfer on the device's queues. */
 enum hal_status hal_check_transfer_of(const struct hal_device *device,

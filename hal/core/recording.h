@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A command buffer while it records: room for one more command, and what the commands name is
- * retained. Between the core's recording.c, commands.c and seal.c. */
+ * retained. Between the core's recording.c, commands.c and recording_end.c. */
 #ifndef HAL_RECORDING_H
 #define HAL_RECORDING_H
 

@@ -197,7 +197,7 @@ static enum hal_status decode_seal(struct replay_decoder *decoder,
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_decode_use(decoder, REPLAY_COMMANDS, &event->command_buffer, &commands));
     if (commands->commands.seal)
-        return hal_fail(HAL_CORRUPT, "%s is sealed already",
+        return hal_fail(HAL_CORRUPT, "%s has been ended already",
                         replay_object_name(plan, (uint32_t)event->command_buffer, name));
     leave_out_commands(decoder, event, gathered->segments);
     HAL_TRY(replay_decode_segments(decoder, event, gathered->segments));

@@ -201,7 +201,7 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_decode_use(decoder, REPLAY_COMMANDS, id, &object));
     if (!object->commands.seal)
-        return hal_fail(HAL_CORRUPT, "%s is not sealed",
+        return hal_fail(HAL_CORRUPT, "%s has not been ended",
                         replay_object_name(decoder->plan, (uint32_t)*id, name));
     const struct trace_command_buffer_create *created = (const void *)object->created;
     if (created->mode == HAL_ONE_SHOT && object->commands.submitted)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the commands of a sealed command buffer. */
+/* Checks of the commands of an ended command buffer. */
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"

@@ -36,7 +36,7 @@ struct replay_object {
             bool persistent;                           /* is mapped persistently at some time */
         } buffer;
         struct {
-            const struct trace_command_buffer_seal *seal; /* NULL: never sealed, not replayed */
+            const struct trace_command_buffer_seal *seal; /* NULL: never ended, not replayed */
             const struct trace_segment *segments;
             bool submitted; /* loading: before */
         } commands;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records a sealed command buffer of the plan again, through the public API. */
+/* Records an ended command buffer of the plan again, through the public API. */
 #include "hal/base/mem.h"
 #include "replay/player/player.h"
 

@@ -284,7 +284,7 @@ static void end_run(struct replay_player *player)
 }
 
 /* What was loaded has left the caches long ago: this far before an operation comes, it is fetched.
- * A command buffer's creation lies before its seal. No function: GCC takes one that does nothing
+ * A command buffer's creation lies before its end. No function: GCC takes one that does nothing
  * else for one that does nothing, and leaves out its calls. */
 enum { AHEAD = 6, LINE_BYTES = 64, OPS_PER_SIGN = 64 };
 #define FETCH_OP(objects, op)                                                                      \

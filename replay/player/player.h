@@ -149,7 +149,7 @@ void replay_semaphore_destroy(struct replay_player *player, uint32_t object);
 
 /* ---- commands.c ---------------------------------------------------------------------------- */
 
-/* Records the command buffer anew and seals it. The caller owns the result. */
+/* Records the command buffer anew and ends it. The caller owns the result. */
 enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
                                        struct hal_command_buffer **out_commands) HAL_CHECKED;
 

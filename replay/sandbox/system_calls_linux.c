@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* seccomp for everything that a process can ask for. Two lists of what is allowed, the second a
- * part of the first: while kernels compile, and from the seal on, when their code may run. Paths
+ * part of the first: while kernels compile, and once it is locked, when their code may run. Paths
  * are Landlock's business, but for what it does not govern: modes, owners, times, attributes.
  *
  * Calls go by name and have their numbers from libseccomp, for any processor. */
@@ -21,10 +21,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* ---- From the seal on ---------------------------------------------------------------------- */
+/* ---- Once locked --------------------------------------------------------------------------- */
 
 /* Each by need. What libraries ask for and live without is no need. */
-static const char *const sealed[] = {
+static const char *const locked[] = {
     "read",            /* the trace, and what it refers to */
     "pread64",         /* the trace, in pieces */
     "lseek",           /* files given with --substitute-buffer and --map */
@@ -152,7 +152,7 @@ static const char *const compiling[] = {
     "time",
     "times",
     "arch_prctl",
-    "seccomp" /* the seal */,
+    "seccomp" /* the lock */,
     /* signals */ "rt_sigsuspend",
     "tgkill",
     "kill",
@@ -272,7 +272,7 @@ enum hal_status replay_limit_system_calls(void)
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     int error = filter ? 0 : -ENOMEM;
     if (!error)
-        error = allow(filter, sealed, sizeof sealed / sizeof *sealed);
+        error = allow(filter, locked, sizeof locked / sizeof *locked);
     if (!error)
         error = allow(filter, compiling, sizeof compiling / sizeof *compiling);
     if (!error)
@@ -351,7 +351,7 @@ const char *replay_system_call_name(uint32_t number, char out_name[REPLAY_CALL_B
     return out_name;
 }
 
-/* ---- The seal ------------------------------------------------------------------------------ */
+/* ---- The lock ------------------------------------------------------------------------------ */
 
 static int ignore_probes(scmp_filter_ctx filter)
 {
@@ -389,7 +389,7 @@ enum hal_status replay_policy_lock(bool has_results, _Atomic uint32_t *out_refus
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_TRAP);
     int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
     if (!error)
-        error = allow(filter, sealed, sizeof sealed / sizeof *sealed);
+        error = allow(filter, locked, sizeof locked / sizeof *locked);
     if (!error)
         error = allow(filter, sanitizers, sizeof sanitizers / sizeof *sanitizers);
     if (!error)

@@ -218,7 +218,7 @@ static void tiny_dispatches(struct bench *bench)
         }
         hal_command_buffer_release(commands);
     }
-    bench_row(bench, "100,000 tiny dispatches, recording and sealing",
+    bench_row(bench, "100,000 tiny dispatches, recording and ending",
               bench_median(record_ns, (size_t)bench_repeats(REPEATS)), "ns/each", BENCH_LOWER, NAN);
     bench_row(bench, "100,000 tiny dispatches, one worker",
               bench_median(run_ns, (size_t)bench_repeats(REPEATS)), "ns/each", BENCH_LOWER, 150);

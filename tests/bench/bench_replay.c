@@ -110,7 +110,7 @@ static void build_trace(const char *path, const struct workload *workload)
             builder_fill(&b, BUFFER, 0, FILL_BYTES, (uint32_t)pair, 4);
             builder_barrier(&b, NULL, 0);
         }
-        builder_seal(&b, commands);
+        builder_end_commands(&b, commands);
         builder_submit(&b, i, 0, &wait, 1, &signal, 1, &commands, 1);
         builder_destroy(&b, TRACE_COMMAND_BUFFER_DESTROY, commands);
         builder_submission_done(&b, i, 0, b.begin_ns, b.begin_ns, b.begin_ns);

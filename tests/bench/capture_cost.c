@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_cost FILE COMMANDS: captures the sealing of command buffers with so many commands in all
+/* capture_cost FILE COMMANDS: captures the end of command buffers with so many commands in all
  * above a driver that does nothing, so that what remains is the capture. For counting instructions:
  * tests/bench/capture_cost.sh. */
 #include "hal/base/mem.h"
@@ -49,7 +49,7 @@ static void append_kernel(struct hal_command_buffer *commands, uint32_t number)
 static bool capture(struct hal_driver_device *top, unsigned long count)
 {
     struct hal_command_buffer commands = {.object = {.kind = HAL_OBJECT_COMMAND_BUFFER},
-                                          .sealed = true,
+                                          .is_ended = true,
                                           .arena = calloc(KERNELS, 1024)};
     if (!commands.arena)
         return false;

@@ -19,7 +19,7 @@ command -v valgrind >/dev/null || skip 'needs valgrind'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# count COMMANDS: instructions inside the layer's entry for sealed command buffers.
+# count COMMANDS: instructions inside the layer's entry for ended command buffers.
 count()
 {
     valgrind --tool=callgrind --collect-atstart=no --toggle-collect=command_buffer_prepare \

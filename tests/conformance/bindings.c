@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a dispatch sees against what its kernel takes: bindings that are missing, too short or at
- * the wrong place, and constants beyond the layout's. The rules hold when the list is sealed; what
- * they allow is run. */
+ * the wrong place, and constants beyond the layout's. The rules hold when the command buffer is
+ * ended; what they allow is run. */
 #include "tests/conformance/suite.h"
 
 #include <stdio.h>

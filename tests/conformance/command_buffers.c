@@ -169,15 +169,15 @@ static void kept_by_its_submission(struct suite *suite, uint64_t unused)
     check_buffer(suite, x, 0, &wanted, 4);
 }
 
-/* Recorded and thrown away, sealed or not. */
-static void never_submitted(struct suite *suite, uint64_t sealed)
+/* Recorded and thrown away, ended or not. */
+static void never_submitted(struct suite *suite, uint64_t ended)
 {
     const uint32_t wanted = 0x33333333;
     struct hal_buffer *x = suite_buffer(suite, "x", 4);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     suite_clear(suite, x, 0x33);
     check_ok(suite, hal_command_fill(commands, x, 0, 4, 0, 1));
-    if (sealed)
+    if (ended)
         check_ok(suite, hal_command_buffer_end(commands));
     check_buffer(suite, x, 0, &wanted, 4);
 }
@@ -315,7 +315,8 @@ static void counts(struct suite *suite, uint64_t unused)
     struct hal_buffer *x = suite_buffer(suite, "x", 256), *y = suite_buffer(suite, "y", 256);
     const uint32_t one[3] = {1, 1, 1}, words_pushed[2] = {3, 4};
     const struct hal_binding of_x = {x, 0, HAL_WHOLE_BUFFER}, of_y = {y, 0, HAL_WHOLE_BUFFER};
-    check_fails(suite, hal_command_buffer_get_info(commands, &info), HAL_INVALID, "told", "sealed");
+    check_fails(suite, hal_command_buffer_get_info(commands, &info), HAL_INVALID, "told",
+                "not been ended");
     check_ok(suite, hal_command_fill(commands, x, 16, 4, 0, 4));
     check_ok(suite, hal_command_copy(commands, x, 0, y, 0, 4));
     check_ok(suite, hal_command_barrier(commands, NULL));
@@ -354,7 +355,7 @@ static const struct suite_case cases[] = {
     {"reusable_in_one_submission", reusable_in_one_submission, 0},
     {"state_is_the_command_buffers_own", state_is_the_command_buffers_own, 0},
     {"kept_by_its_submission", kept_by_its_submission, 0},
-    {"never_sealed", never_submitted, false},
+    {"never_submitted_open", never_submitted, false},
     {"never_submitted", never_submitted, true},
     {"debug_group", debug_groups, 1},
     {"debug_groups_nest", debug_groups, 50},

@@ -207,7 +207,7 @@ static void dispatches(struct suite *suite, uint64_t unused)
     only_the_fill_is_left(suite, &r);
 }
 
-/* A dispatch without what its kernel takes is refused when the command buffer is sealed. */
+/* A dispatch without what its kernel takes is refused when the command buffer is ended. */
 static void missing_binding(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -231,29 +231,29 @@ static void debug_groups(struct suite *suite, uint64_t unused)
     only_the_fill_is_left(suite, &r);
 }
 
-static void sealed(struct suite *suite, uint64_t unused)
+static void ended(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     const struct recording r = begin(suite);
     struct hal_command_buffer *c = r.commands;
     only_the_fill_is_left(suite, &r);
-    check_fails(suite, hal_command_buffer_end(c), HAL_INVALID, "recording", "sealed");
-    check_fails(suite, hal_command_barrier(c, NULL), HAL_INVALID, "recording", "sealed");
+    check_fails(suite, hal_command_buffer_end(c), HAL_INVALID, "recording", "ended");
+    check_fails(suite, hal_command_barrier(c, NULL), HAL_INVALID, "recording", "ended");
     check_fails(suite, hal_command_fill(c, r.buffer, 0, 4, 0, 4), HAL_INVALID, "recording",
-                "sealed");
+                "ended");
     check_fails(suite, hal_command_copy(c, r.buffer, 0, r.buffer, 50, 4), HAL_INVALID, "recording",
-                "sealed");
+                "ended");
     check_fails(suite, hal_command_update(c, "1234", r.buffer, 0, 4), HAL_INVALID, "recording",
-                "sealed");
+                "ended");
     check_fails(suite, hal_command_push_constants(c, 0, "1234", 4), HAL_INVALID, "recording",
-                "sealed");
+                "ended");
     check_fails(suite, hal_command_push_descriptor_set(c, 0, NULL, 0), HAL_INVALID, "recording",
-                "sealed");
+                "ended");
     check_fails(suite,
                 hal_command_dispatch(c, suite_kernels(suite), 0, (const uint32_t[3]){1, 1, 1}),
-                HAL_INVALID, "recording", "sealed");
-    check_fails(suite, hal_command_debug_begin(c, "x", 0), HAL_INVALID, "recording", "sealed");
-    check_fails(suite, hal_command_debug_end(c), HAL_INVALID, "recording", "sealed");
+                HAL_INVALID, "recording", "ended");
+    check_fails(suite, hal_command_debug_begin(c, "x", 0), HAL_INVALID, "recording", "ended");
+    check_fails(suite, hal_command_debug_end(c), HAL_INVALID, "recording", "ended");
 }
 
 static const struct suite_case cases[] = {
@@ -268,7 +268,7 @@ static const struct suite_case cases[] = {
     {"dispatches", dispatches, 0},
     {"missing_binding", missing_binding, 0},
     {"debug_groups", debug_groups, 0},
-    {"sealed", sealed, 0},
+    {"ended", ended, 0},
 };
 
 const struct suite_area area_command_errors = {"command_errors", cases, SUITE_COUNT(cases)};

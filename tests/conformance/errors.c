@@ -275,7 +275,7 @@ static void submissions(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_device *device = suite_device(suite);
-    struct hal_command_buffer *open = suite_commands(suite, "unsealed", HAL_ONE_SHOT);
+    struct hal_command_buffer *open = suite_commands(suite, "open", HAL_ONE_SHOT);
     struct hal_command_buffer *none = NULL;
     struct hal_semaphore *semaphore = suite_semaphore(suite, "sema", 0);
     const struct hal_semaphore_value null = {NULL, 1}, last = {semaphore, UINT64_MAX};
@@ -283,7 +283,7 @@ static void submissions(struct suite *suite, uint64_t unused)
         struct hal_submit_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{.commands = &open, .command_count = 1}, "unsealed", "sealed"},
+        {{.commands = &open, .command_count = 1}, "open", "not been ended"},
         {{.commands = &none, .command_count = 1}, "command buffer", "NULL"},
         {{.command_count = 2}, "2 command buffers", "NULL"},
         {{.waits = &null, .wait_count = 1}, "semaphore", "NULL"},

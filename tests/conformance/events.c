@@ -320,8 +320,8 @@ static void errors(struct suite *suite, uint64_t unused)
     check_fails(suite, hal_command_events_wait(commands, &event, 1, &bits), HAL_INVALID, "list",
                 "0x80");
     suite_run(suite, commands); /* nothing was recorded */
-    check_fails(suite, hal_command_event_signal(commands, event, 0), HAL_INVALID, "list", "sealed");
-    check_fails(suite, hal_command_events_wait(commands, &event, 1, NULL), HAL_INVALID, "sealed");
+    check_fails(suite, hal_command_event_signal(commands, event, 0), HAL_INVALID, "list", "ended");
+    check_fails(suite, hal_command_events_wait(commands, &event, 1, NULL), HAL_INVALID, "ended");
 }
 
 static const struct suite_case cases[] = {

@@ -305,7 +305,7 @@ static void errors(struct suite *suite, uint64_t unused)
                 HAL_INVALID, "foreign", "another device");
     suite_run(suite, commands); /* nothing was recorded */
     check_fails(suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_NUMBER, counts, 0),
-                HAL_INVALID, "list", "sealed");
+                HAL_INVALID, "list", "ended");
 }
 
 /* Bindings are asked for before the counts are known. */

@@ -117,16 +117,16 @@ static void usage_is_missing(struct suite *suite, uint64_t which)
     check_fails(suite, status, HAL_INVALID, "LACKING", "which lacks", names[which]);
 }
 
-static void sealed_is_sealed(struct suite *suite, uint64_t unused)
+static void ended_cannot_change(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_buffer *own = suite_buffer(suite, "own", 64);
     struct hal_command_buffer *commands = recording(suite);
     check_ok(suite, hal_command_buffer_end(commands));
     check_fails(suite, hal_command_fill(commands, own, 0, 4, 0, 4), HAL_INVALID, "CMD",
-                "is sealed and cannot change");
-    check_fails(suite, hal_command_barrier(commands, NULL), HAL_INVALID, "CMD", "sealed");
-    check_fails(suite, hal_command_debug_begin(commands, "x", 0), HAL_INVALID, "CMD", "sealed");
+                "has been ended and cannot change");
+    check_fails(suite, hal_command_barrier(commands, NULL), HAL_INVALID, "CMD", "ended");
+    check_fails(suite, hal_command_debug_begin(commands, "x", 0), HAL_INVALID, "CMD", "ended");
     check_fails(suite, hal_command_buffer_end(commands), HAL_INVALID, "CMD");
 }
 
@@ -297,7 +297,7 @@ static const struct suite_case cases[] = {
     {"usage_transfer", usage_is_missing, 0},
     {"usage_dispatch", usage_is_missing, 1},
     {"usage_mapping", usage_is_missing, 2},
-    {"sealed_is_sealed", sealed_is_sealed, 0},
+    {"ended_cannot_change", ended_cannot_change, 0},
     {"updates_and_sets", updates_and_sets, 0},
     {"workgroup_counts", workgroup_counts, 0},
     {"too_many_waits", long_lists, 0},

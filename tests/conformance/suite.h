@@ -216,7 +216,7 @@ enum hal_status suite_submit(struct suite *suite, uint64_t queues,
                              uint64_t signal_value) HAL_CHECKED;
 void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t value);
 
-/* Submits a sealed command buffer and waits; suite_run seals it before. */
+/* Submits an ended command buffer and waits; suite_run ends it before. */
 void suite_submit_and_wait(struct suite *suite, struct hal_command_buffer *commands);
 void suite_run(struct suite *suite, struct hal_command_buffer *commands);
 

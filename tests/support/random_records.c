@@ -356,8 +356,8 @@ static void executable(struct random_records *r)
 
 static void seal(struct random_records *r, uint32_t most_segments)
 {
-    struct trace_command_buffer_seal *sealed = event(r, TRACE_COMMAND_BUFFER_SEAL, sizeof *sealed);
-    const size_t seal_at = r->bytes - sizeof *sealed, begin = r->bytes;
+    struct trace_command_buffer_seal *record = event(r, TRACE_COMMAND_BUFFER_SEAL, sizeof *record);
+    const size_t seal_at = r->bytes - sizeof *record, begin = r->bytes;
     const uint32_t count = (uint32_t)random_below(r, (uint64_t)most_segments + 1);
     uint32_t dispatches = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -365,12 +365,12 @@ static void seal(struct random_records *r, uint32_t most_segments)
         dispatches += trace_is_dispatch(kind);
         segment(r, kind);
     }
-    sealed = (void *)(r->data + seal_at);
-    sealed->command_buffer = random_sized(r);
-    sealed->segment_count = count;
-    sealed->dispatch_count = dispatches;
-    sealed->segment_bytes = r->bytes - begin;
-    sealed->flags = small(r);
+    record = (void *)(r->data + seal_at);
+    record->command_buffer = random_sized(r);
+    record->segment_count = count;
+    record->dispatch_count = dispatches;
+    record->segment_bytes = r->bytes - begin;
+    record->flags = small(r);
 }
 
 static void values(struct random_records *r, struct trace_semaphore_value *list, uint32_t count)

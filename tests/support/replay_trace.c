@@ -58,7 +58,7 @@ static void record_once(struct trace_builder *b, bool with_kernel)
     builder_event(b, TRACE_EVENT_RESET, EVERY_EVENT, 0);
     if (with_kernel)
         builder_dispatch_indirect(b, EVERY_SCALE, 0, EVERY_COUNTS, 4);
-    builder_seal(b, EVERY_ONCE);
+    builder_end_commands(b, EVERY_ONCE);
 }
 
 static void use_objects(struct trace_builder *b, const uint8_t result[EVERY_BYTES])
@@ -103,7 +103,7 @@ void every_build(struct trace_builder *b, bool with_kernel)
     record_once(b, with_kernel);
     builder_command_buffer_create(b, EVERY_AGAIN, NULL, 1);
     builder_fill(b, EVERY_B, 0, 2, 0xee, 1);
-    builder_seal(b, EVERY_AGAIN);
+    builder_end_commands(b, EVERY_AGAIN);
     use_objects(b, result);
     builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, EVERY_ONCE);
     builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, EVERY_AGAIN);
@@ -134,7 +134,7 @@ static void record_copy(struct trace_builder *b)
     builder_event(b, TRACE_EVENT_SIGNAL, QUEUES_EVENT, STAGE_TRANSFER);
     builder_events_wait(b, STAGE_TRANSFER, (uint64_t[]){QUEUES_EVENT}, 1);
     builder_fill(b, QUEUES_RESULT, 0, 8, 0x5c, 1);
-    builder_seal(b, QUEUES_COPY);
+    builder_end_commands(b, QUEUES_COPY);
 }
 
 /* Submission `number` waits for `number` of 'done' and signals the next value. */

@@ -605,7 +605,7 @@ void builder_debug_end(struct trace_builder *b)
     add_segment(b, TRACE_DEBUG_END, sizeof(struct trace_segment));
 }
 
-void builder_seal(struct trace_builder *b, uint64_t command_buffer)
+void builder_end_commands(struct trace_builder *b, uint64_t command_buffer)
 {
     struct trace_command_buffer_seal *record = start(b, TRACE_COMMAND_BUFFER_SEAL, sizeof *record);
     if (!record)

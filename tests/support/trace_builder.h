@@ -7,7 +7,7 @@
  *     builder_buffer_create(&b, 1, "out", 64);
  *     builder_command_buffer_create(&b, 2, NULL, HAL_ONE_SHOT);
  *     builder_fill(&b, 1, 0, 64, 7, 1);
- *     builder_seal(&b, 2);
+ *     builder_end_commands(&b, 2);
  *     builder_submit(&b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){2}, 1);
  *     status = builder_close(&b, NULL);
  *
@@ -110,7 +110,7 @@ void builder_mapped_change(struct trace_builder *b, uint64_t buffer, uint64_t of
 void builder_mapping(struct trace_builder *b, enum trace_event_kind kind, uint64_t buffer,
                      uint64_t mapping, uint32_t mode, uint64_t offset, uint64_t size);
 
-/* Segments: they collect until builder_seal writes them behind its event. */
+/* Segments: they collect until builder_end_commands writes them behind its event. */
 void builder_barrier(struct trace_builder *b, const struct trace_buffer_barrier *buffers,
                      uint32_t buffer_count);
 void builder_fill(struct trace_builder *b, uint64_t target, uint64_t offset, uint64_t size,
@@ -133,7 +133,7 @@ void builder_events_wait(struct trace_builder *b, uint32_t source_stages, const 
                          uint32_t event_count);
 void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color);
 void builder_debug_end(struct trace_builder *b);
-void builder_seal(struct trace_builder *b, uint64_t command_buffer);
+void builder_end_commands(struct trace_builder *b, uint64_t command_buffer);
 
 /* Queues and semaphores. `kind` of semaphore: query, signal, fail. A fail's `message` is its
  * failure's, whose status is builder.status; NULL otherwise. */

@@ -98,7 +98,7 @@ static int64_t upload(struct decode *d, uint64_t token)
     builder_update(&d->b, TOKENS, 0, bytes, sizeof bytes);
     d->loader_ns += about(d, 4);
     next(d, LOADER, about(d, 1));
-    builder_seal(&d->b, commands);
+    builder_end_commands(&d->b, commands);
     const int64_t submit_ns = d->loader_ns;
     next(d, LOADER, about(d, 3));
     builder_submit(&d->b, ++d->submission, 1, NULL, 0, &signal, 1, &commands, 1);
@@ -150,7 +150,7 @@ static void end_commands(struct decode *d, uint64_t commands, uint32_t dispatche
 {
     d->now_ns += about(d, dispatches);
     next(d, MAIN, about(d, 2));
-    builder_seal(&d->b, commands);
+    builder_end_commands(&d->b, commands);
 }
 
 /* The layers of a token as submissions of `step` operations each. */

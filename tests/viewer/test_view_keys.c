@@ -126,7 +126,7 @@ static void random_event(struct trace_builder *b)
     case 2: builder_command_buffer_create(b, random_below(8), hostile_label(), 0); break;
     case 3:
         random_segments(b);
-        builder_seal(b, random_below(8));
+        builder_end_commands(b, random_below(8));
         break;
     case 4: builder_semaphore_create(b, random_below(5), hostile_label(), random_below(9)); break;
     case 5: builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, value.semaphore, value.value, NULL); break;

@@ -408,7 +408,7 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
                       .unknown.example = VIEW_NO_REF,
                       .state.example = VIEW_NO_REF};
     trace_races_begin(&a.races);
-    a.races.sealed = take_hazards;
+    a.races.ended = take_hazards;
     a.races.user = &a;
     a.races.inside_only = !view_model_is_whole(model);
     a.status = prepare(&a);

@@ -48,8 +48,8 @@ view_span_tell view_event_scope, view_event_host, view_event_submission, view_ev
     view_event_level, view_event_gap, view_event_gap_part;
 
 /* Of a host thread's track: a call, or of a command buffer all its recording, its making, its
- * sealing. */
-enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_SEAL };
+ * end. */
+enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_END };
 uint32_t view_event_code(uint32_t row, uint32_t variety);
 /* HAL_UNSUPPORTED: a table has more rows than codes have room for. */
 enum hal_status view_event_check(const struct view_model *model) HAL_CHECKED;

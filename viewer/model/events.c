@@ -91,8 +91,8 @@ struct view_span view_event_scope(const void *tables, uint32_t code)
 static struct view_span tell_recording(const struct view_model *m, uint32_t row, uint32_t variety)
 {
     const struct view_command_buffer *c = &m->command_buffers[row];
-    return (struct view_span){.begin_ns = variety == VIEW_EVENT_SEAL ? c->seal_ns : c->create_ns,
-                              .end_ns = variety == VIEW_EVENT_MAKE ? c->create_ns : c->seal_ns,
+    return (struct view_span){.begin_ns = variety == VIEW_EVENT_END ? c->end_ns : c->create_ns,
+                              .end_ns = variety == VIEW_EVENT_MAKE ? c->create_ns : c->end_ns,
                               .ref = row,
                               .class = VIEW_RECORD,
                               .overlap = 1};

@@ -200,7 +200,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_COMMAND_BUFFER_SEAL: {
         const struct trace_command_buffer_seal *seal = record;
         in->read += seal->segment_count;
-        return view_ingest_seal(in, seal, segments);
+        return view_ingest_command_buffer_end(in, seal, segments);
     }
     case TRACE_SEMAPHORE_CREATE: return view_ingest_semaphore(in, record);
     case TRACE_SEMAPHORE_QUERY:

@@ -95,8 +95,9 @@ enum hal_status view_ingest_command_buffer(
     struct ingest *in, const struct trace_command_buffer_create *event) HAL_CHECKED;
 /* The empty body. */
 enum hal_status view_ingest_no_body(struct ingest *in) HAL_CHECKED;
-enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
-                                 const struct trace_segment *segment) HAL_CHECKED;
+enum hal_status view_ingest_command_buffer_end(struct ingest *in,
+                                               const struct trace_command_buffer_seal *event,
+                                               const struct trace_segment *segment) HAL_CHECKED;
 enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit *event) HAL_CHECKED;
 enum hal_status view_ingest_collective(struct ingest *in,
                                        const struct trace_collective *event) HAL_CHECKED;

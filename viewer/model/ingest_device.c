@@ -167,8 +167,9 @@ static enum hal_status add_body(struct ingest *in, const struct trace_command_bu
     return find_body(in, event->segment_count, out_body);
 }
 
-enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
-                                 const struct trace_segment *segment)
+enum hal_status view_ingest_command_buffer_end(struct ingest *in,
+                                               const struct trace_command_buffer_seal *event,
+                                               const struct trace_segment *segment)
 {
     struct view_model *m = in->model;
     uint32_t row, host;
@@ -176,13 +177,13 @@ enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_b
     HAL_TRY(view_ingest_host(in, event->head.thread, &host));
     HAL_TRY(view_ingest_command_buffer_row(in, event->command_buffer, &row));
     struct view_command_buffer *commands = &m->command_buffers[row];
-    commands->seal_host = host;
+    commands->end_host = host;
     if (view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &begin_ns,
-                          &commands->seal_ns)) {
-        view_ingest_moment(m, commands->seal_ns); /* all of a recording that began elsewhere */
-        add_call(commands, commands->seal_ns - begin_ns);
+                          &commands->end_ns)) {
+        view_ingest_moment(m, commands->end_ns); /* all of a recording that began elsewhere */
+        add_call(commands, commands->end_ns - begin_ns);
     } else {
-        commands->seal_ns = VIEW_NO_TIME;
+        commands->end_ns = VIEW_NO_TIME;
     }
     return add_body(in, event, segment, &m->command_buffers[row].body);
 }

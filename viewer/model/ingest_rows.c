@@ -57,9 +57,9 @@ ROW_BY_ID(view_ingest_semaphore_row, semaphores, (struct view_semaphore){.id = i
 ROW_BY_ID(view_ingest_command_buffer_row, command_buffers,
           (struct view_command_buffer){.id = id,
                                        .create_ns = VIEW_NO_TIME,
-                                       .seal_ns = VIEW_NO_TIME,
+                                       .end_ns = VIEW_NO_TIME,
                                        .create_host = VIEW_NO_REF,
-                                       .seal_host = VIEW_NO_REF})
+                                       .end_host = VIEW_NO_REF})
 ROW_BY_ID(view_ingest_submission_row, submissions,
           (struct view_submission){.number = id,
                                    .ready_ns = VIEW_NO_TIME,

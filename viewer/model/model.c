@@ -222,7 +222,7 @@ static int64_t event_begin(const struct view_model *m, const struct view_track *
             return m->calls[span->ref].begin_ns;
         const struct view_command_buffer *c = &m->command_buffers[span->ref];
         return c->create_host == track->object && c->create_ns != VIEW_NO_TIME ? c->create_ns
-                                                                               : c->seal_ns;
+                                                                               : c->end_ns;
     }
     case VIEW_TRACK_QUEUE: {
         const struct view_submission *s = &m->submissions[span->ref];

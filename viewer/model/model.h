@@ -96,11 +96,11 @@ struct view_op {
 
 struct view_command_buffer {
     uint64_t id;
-    int64_t create_ns, seal_ns;      /* recording: the first call began, the last one returned */
-    uint32_t create_host, seal_host; /* VIEW_NO_REF: the file does not say */
+    int64_t create_ns, end_ns;      /* recording: the first call began, the last one returned */
+    uint32_t create_host, end_host; /* VIEW_NO_REF: the file does not say */
     uint32_t label;
     uint32_t body;
-    uint32_t calls_ns; /* the calls that made and sealed it, without what lies between them */
+    uint32_t calls_ns; /* the calls that made and ended it, without what lies between them */
     bool is_reusable, transfers, dispatches; /* what it was made for */
 };
 

@@ -33,7 +33,7 @@ void view_build_rebase_times(struct view_model *model)
     }
     for (size_t i = 0; i < model->command_buffers_count; i++) {
         shift(&model->command_buffers[i].create_ns, by_ns);
-        shift(&model->command_buffers[i].seal_ns, by_ns);
+        shift(&model->command_buffers[i].end_ns, by_ns);
     }
     for (size_t i = 0; i < model->steps_count; i++)
         shift(&model->steps[i].time_ns, by_ns);

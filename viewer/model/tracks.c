@@ -130,18 +130,18 @@ static enum hal_status add_scope_tracks(struct view_model *m, const uint32_t *ho
 
 /* ---- Host threads ------------------------------------------------------------------------- */
 
-/* From the call that made a command buffer to the one that sealed it, if on one thread. */
+/* From the call that made a command buffer to the one that ended it, if on one thread. */
 static enum hal_status put_recording(const struct view_model *m, uint32_t commands,
                                      struct bucket *hosts)
 {
     const struct view_command_buffer *c = &m->command_buffers[commands];
     const bool made = c->create_host != VIEW_NO_REF && c->create_ns != VIEW_NO_TIME;
-    const bool sealed = c->seal_host != VIEW_NO_REF && c->seal_ns != VIEW_NO_TIME;
-    if (made && sealed && c->create_host == c->seal_host && c->create_ns <= c->seal_ns)
+    const bool ended = c->end_host != VIEW_NO_REF && c->end_ns != VIEW_NO_TIME;
+    if (made && ended && c->create_host == c->end_host && c->create_ns <= c->end_ns)
         return put(&hosts[c->create_host], view_event_code(commands, VIEW_EVENT_RECORDING));
     if (made)
         HAL_TRY(put(&hosts[c->create_host], view_event_code(commands, VIEW_EVENT_MAKE)));
-    return sealed ? put(&hosts[c->seal_host], view_event_code(commands, VIEW_EVENT_SEAL)) : HAL_OK;
+    return ended ? put(&hosts[c->end_host], view_event_code(commands, VIEW_EVENT_END)) : HAL_OK;
 }
 
 static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,

@@ -50,7 +50,7 @@ enum hal_status diff_mapped_add(struct diff_side *side, struct diff_object *buff
     return HAL_OK;
 }
 
-struct sealing {
+struct seal_walk {
     struct diff_side *side;
     struct trace_access *list;
     size_t count, capacity;
@@ -59,7 +59,7 @@ struct sealing {
 
 static void add_access(void *user, const struct trace_access *access)
 {
-    struct sealing *s = user;
+    struct seal_walk *s = user;
     void *list = s->list;
     const struct diff_object *buffer = diff_object(s->side, access->buffer);
     if (!buffer || !buffer->memory || access->begin >= access->end)
@@ -101,17 +101,16 @@ enum hal_status diff_mapped_seal(struct diff_side *side, struct diff_object *com
                                  const struct trace_command_buffer_seal *seal,
                                  const struct trace_segment *segments)
 {
-    struct sealing sealing = {.side = side};
+    struct seal_walk walk = {.side = side};
     if (!side->memories)
         return HAL_OK;
-    trace_each_access(seal, segments, trace_reflection_mode, &side->reflection, add_access,
-                      &sealing);
-    const size_t count = merge(sealing.list, sealing.count);
+    trace_each_access(seal, segments, trace_reflection_mode, &side->reflection, add_access, &walk);
+    const size_t count = merge(walk.list, walk.count);
     struct trace_access *copy = trace_arena_array(&side->arena, count, sizeof *copy);
-    const bool failed = sealing.failed || !copy;
+    const bool failed = walk.failed || !copy;
     if (!failed && count)
-        memcpy(copy, sealing.list, count * sizeof *copy);
-    free(sealing.list);
+        memcpy(copy, walk.list, count * sizeof *copy);
+    free(walk.list);
     commands->accesses = copy;
     commands->access_count = (uint32_t)count;
     return failed ? no_memory() : HAL_OK;

@@ -41,7 +41,7 @@ static const char schema_of_channels[] =
 
 /* What is joined behind a trace's last event. */
 static const char staging[] =
-    "CREATE TEMP TABLE sealed(commands INTEGER, number INTEGER, executable INTEGER, "
+    "CREATE TEMP TABLE ended(commands INTEGER, number INTEGER, executable INTEGER, "
     "entry INTEGER, x INTEGER, y INTEGER, z INTEGER, PRIMARY KEY(commands, number)) WITHOUT ROWID;"
     "CREATE TEMP TABLE submitted(submission INTEGER, position INTEGER, commands INTEGER, "
     "PRIMARY KEY(submission, position)) WITHOUT ROWID;"
@@ -52,7 +52,7 @@ static const char join[] =
     "INSERT INTO dispatches SELECT ?1, u.submission, "
     "row_number() OVER (PARTITION BY u.submission ORDER BY u.position, s.number) - 1, "
     "s.executable, s.entry, s.x, s.y, s.z, t.begin_ns, t.end_ns FROM submitted u "
-    "JOIN sealed s USING (commands) LEFT JOIN timed t ON t.submission = u.submission "
+    "JOIN ended s USING (commands) LEFT JOIN timed t ON t.submission = u.submission "
     "AND t.position = u.position AND t.number = s.number";
 
 static const char insert_submit[] =
@@ -75,7 +75,7 @@ static const char *const inserts[ROWS] = {
     [ROW_CHANNEL] = "INSERT OR REPLACE INTO channels VALUES(?, ?, ?, ?, ?, ?)",
     [ROW_COLLECTIVE] =
         "INSERT OR REPLACE INTO collectives VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [ROW_SEALED] = "INSERT OR REPLACE INTO sealed VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [ROW_ENDED] = "INSERT OR REPLACE INTO ended VALUES(?, ?, ?, ?, ?, ?, ?)",
     [ROW_SUBMITTED] = "INSERT OR REPLACE INTO submitted VALUES(?, ?, ?)",
     [ROW_TIMED] = "INSERT OR REPLACE INTO timed VALUES(?, ?, ?, ?, ?)",
 };
@@ -194,7 +194,7 @@ static enum hal_status forget(struct database *db, const char *path)
         sqlite3_free(sql);
         HAL_TRY(status);
     }
-    return execute(db, "DELETE FROM sealed; DELETE FROM submitted; DELETE FROM timed;");
+    return execute(db, "DELETE FROM ended; DELETE FROM submitted; DELETE FROM timed;");
 }
 
 static enum hal_status begin_trace(struct database *db, const char *trace_path)

@@ -97,12 +97,12 @@ static enum hal_status take_seal(struct exporter *x, const struct trace_command_
         const struct trace_dispatch *plain = (const void *)segment;
         const struct trace_dispatch_indirect *indirect = (const void *)segment;
         if (segment->kind == TRACE_DISPATCH)
-            HAL_TRY(INSERT(x, ROW_SEALED, NUMBER(seal->command_buffer), NUMBER(number),
+            HAL_TRY(INSERT(x, ROW_ENDED, NUMBER(seal->command_buffer), NUMBER(number),
                            NUMBER(plain->executable), NUMBER(plain->entry),
                            NUMBER(plain->workgroup_count[0]), NUMBER(plain->workgroup_count[1]),
                            NUMBER(plain->workgroup_count[2])));
         else if (segment->kind == TRACE_DISPATCH_INDIRECT)
-            HAL_TRY(INSERT(x, ROW_SEALED, NUMBER(seal->command_buffer), NUMBER(number),
+            HAL_TRY(INSERT(x, ROW_ENDED, NUMBER(seal->command_buffer), NUMBER(number),
                            NUMBER(indirect->executable), NUMBER(indirect->entry), NOTHING, NOTHING,
                            NOTHING));
         number += trace_is_dispatch(segment->kind);

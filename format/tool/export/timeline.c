@@ -50,7 +50,7 @@ struct work {
     const struct trace_submit *submit; /* NULL: not yet */
     uint32_t collective;               /* what it did with other ranks; 0: nothing */
     struct extent *groups; /* of all command buffers, one after the other; NULL: no times */
-    size_t group_count;    /* of `groups`: a command buffer sealed again may have more */
+    size_t group_count;    /* of `groups`: a command buffer recorded again may have more */
 };
 
 /* A value that something gives a semaphore. */

@@ -46,12 +46,12 @@ enum hal_status hal_check_label(const char *label)
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
-enum hal_status hal_check_sealed(const struct hal_command_buffer *commands)
+enum hal_status hal_check_ended(const struct hal_command_buffer *commands)
 {
     char name[HAL_OBJECT_NAME_BYTES];
-    if (commands->sealed)
+    if (commands->is_ended)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
+    return hal_fail(HAL_INVALID, "%s has not been ended: call hal_command_buffer_end first",
                     hal_object_name(&commands->object, name));
 }
 
@@ -375,7 +375,7 @@ enum hal_status hal_check_submit(const struct hal_device *device,
     for (size_t i = 0; i < desc->command_count; i++) {
         const struct hal_command_buffer *commands = desc->commands[i];
         HAL_TRY(hal_check_belongs(commands ? &commands->object : NULL, "command buffer", device));
-        HAL_TRY(hal_check_sealed(commands));
+        HAL_TRY(hal_check_ended(commands));
     }
     return HAL_OK;
 }

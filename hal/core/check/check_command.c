@@ -6,11 +6,11 @@
 
 enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
 {
-    if (commands && !commands->sealed)
+    if (commands && !commands->is_ended)
         return HAL_OK;
     HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s is sealed and cannot change",
+    return hal_fail(HAL_INVALID, "%s has been ended and cannot change",
                     hal_object_name(&commands->object, name));
 }
 

@@ -6,7 +6,7 @@
  *   kernel.c     executables, through hal/compiler/msl
  *   spirv.c      those in SPIR-V, through hal/compiler/spirv
  *   op.c         what an operation of a program does, and takes
- *   program.c    a sealed command buffer as stage lists of phases of tiles
+ *   program.c    an ended command buffer as stage lists of phases of tiles
  *   fault.c      kernels that fault
  *   phase.c      a run of programs: which phases are ready
  *   run.c        the workers: which tile runs where

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sealed command buffer as the workers run it: commands with everything resolved (addresses,
+/* An ended command buffer as the workers run it: commands with everything resolved (addresses,
  * constants, launch sizes, tiles), in a list per stage; barriers divide a list into phases and say
  * what each of them waits for. */
 #include "hal/base/idmap.h"

@@ -12,7 +12,7 @@
  *   gputrace.m   captures by Metal itself
  *
  * program.h, what command buffers become:
- *   program.m    a sealed command buffer as operations with everything resolved: transfers, and all
+ *   program.m    an ended command buffer as operations with everything resolved: transfers, and all
  *   launch.m     its dispatches, direct and indirect
  *   sets.m       descriptor sets as argument buffers
  *   encode.m     operations into encoders of a Metal command buffer

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sealed command buffer becomes, and how that is encoded. Private to the Metal driver. */
+/* What an ended command buffer becomes, and how that is encoded. Private to the Metal driver. */
 #ifndef HAL_METAL_PROGRAM_H
 #define HAL_METAL_PROGRAM_H
 
@@ -118,7 +118,7 @@ struct metal_indirect {
     uint32_t dispatch_number;
 };
 
-/* Everything that a sealed command buffer needs to be encoded any number of times; the command
+/* Everything that an ended command buffer needs to be encoded any number of times; the command
  * buffer keeps the buffers and executables that are borrowed here. */
 struct metal_program {
     struct metal_op *ops;

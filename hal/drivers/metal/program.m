@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sealed command buffer as operations with everything resolved: pipelines, buffers, offsets,
+/* An ended command buffer as operations with everything resolved: pipelines, buffers, offsets,
  * constants, and the choice between a blit command and a kernel of our own. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/builder.h"

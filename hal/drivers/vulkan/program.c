@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sealed command buffer as one of Vulkan, recorded once. */
+/* An ended command buffer as one of Vulkan, recorded once. */
 #include "hal/drivers/vulkan/program.h"
 
 #include "hal/base/mem.h"

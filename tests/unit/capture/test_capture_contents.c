@@ -139,7 +139,7 @@ struct scene {
     struct hal_device *device;
     struct hal_buffer *visible, *private_buffer;
     struct hal_semaphore *semaphore, *failed;
-    struct hal_command_buffer *sealed, *recording;
+    struct hal_command_buffer *ended, *recording;
     struct hal_mapping mapping;
 };
 
@@ -153,9 +153,9 @@ static struct scene make_scene(uint64_t private_bytes)
     scene.failed = fixture_semaphore(device, "failed", 0);
     assert_ok(hal_semaphore_signal(scene.semaphore, 41));
     hal_semaphore_fail(scene.failed, HAL_FAILED, "long ago");
-    scene.sealed = fixture_commands(device, "sealed", HAL_REUSABLE);
-    assert_ok(hal_command_fill(scene.sealed, scene.visible, 1000, 24, 0x77, 1));
-    assert_ok(hal_command_buffer_end(scene.sealed));
+    scene.ended = fixture_commands(device, "ended", HAL_REUSABLE);
+    assert_ok(hal_command_fill(scene.ended, scene.visible, 1000, 24, 0x77, 1));
+    assert_ok(hal_command_buffer_end(scene.ended));
     scene.recording = fixture_commands(device, "recording", HAL_ONE_SHOT);
     assert_ok(
         hal_command_copy(scene.recording, scene.visible, 19950, scene.private_buffer, 0, 100));
@@ -169,7 +169,7 @@ static struct scene make_scene(uint64_t private_bytes)
 static void release_scene(struct scene *scene)
 {
     assert_ok(hal_buffer_unmap(&scene->mapping));
-    hal_command_buffer_release(scene->sealed);
+    hal_command_buffer_release(scene->ended);
     hal_command_buffer_release(scene->recording);
     hal_semaphore_release(scene->semaphore);
     hal_semaphore_release(scene->failed);
@@ -226,7 +226,7 @@ TEST_EACH(late_captures_begin_with_what_is_there, contents_by_pages, contents_by
     ((uint8_t *)scene.mapping.data)[20000] = 0x34;
     assert_ok(hal_command_buffer_end(scene.recording));
     assert_ok(fixture_submit(scene.device, scene.recording, NULL, 0, scene.semaphore, 42));
-    assert_ok(fixture_submit(scene.device, scene.sealed, scene.semaphore, 42, scene.semaphore, 43));
+    assert_ok(fixture_submit(scene.device, scene.ended, scene.semaphore, 42, scene.semaphore, 43));
     assert_ok(hal_semaphore_wait(scene.semaphore, 43, HAL_FOREVER));
     release_scene(&scene);
     assert_ok(hal_device_profiling_end(scene.device));
@@ -251,11 +251,11 @@ TEST_EACH(captures_leave_nothing_behind, contents_by_pages, contents_by_comparis
         unlink(contents_path);
         captured_begin(scene.device, contents_path);
         ((uint8_t *)scene.mapping.data)[20000] = (uint8_t)round;
-        assert_ok(fixture_submit(scene.device, scene.sealed, NULL, 0, NULL, 0));
+        assert_ok(fixture_submit(scene.device, scene.ended, NULL, 0, NULL, 0));
         assert_ok(hal_device_wait_idle(scene.device, HAL_FOREVER));
         assert_ok(hal_device_profiling_end(scene.device));
         assert_null(scene.visible->object.layer_data);
-        assert_null(scene.sealed->object.layer_data);
+        assert_null(scene.ended->object.layer_data);
         captured_open(&captured, contents_path);
         assert_non_null(contents_observed(&captured, 0));
         assert_int_equal(captured_count(&captured, TRACE_BUFFER_MAP), 1);

@@ -118,7 +118,7 @@ static void capture_calls(struct captured *captured,
                                     .bytes = WRITTEN,
                                     .pattern_bytes = 4};
     struct hal_command_buffer commands = {.object = {.kind = HAL_OBJECT_COMMAND_BUFFER, .id = 8},
-                                          .sealed = true,
+                                          .is_ended = true,
                                           .arena = (uint8_t *)&fill,
                                           .arena_bytes = sizeof fill,
                                           .command_count = 1};

@@ -287,7 +287,7 @@ TEST(missing_bindings_are_named)
     assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
                  "dispatch 1: kernel 'scale_add': it takes binding 1 of descriptor set 0, but "
                  "nothing is bound there (the set has 3 bindings)");
-    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
+    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not been ended");
     hal_command_buffer_release(commands);
     commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
     assert_ok(hal_command_push_constants(commands, 0, &(uint32_t){1}, 4));

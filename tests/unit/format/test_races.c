@@ -52,7 +52,7 @@ static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_s
                    struct trace_semaphore_value signal)
 {
     const uint64_t commands = COMMANDS + n;
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
                    &commands, 1);
 }
@@ -231,7 +231,7 @@ TEST_ON(command_buffers_of_a_submission_are_in_order, struct fixture *f)
     for (uint64_t n = 0; n < 2; n++) {
         builder_command_buffer_create(&f->b, COMMANDS + n, NULL, 0);
         builder_fill(&f->b, BUFFER, 0, 64, 1, 1);
-        builder_seal(&f->b, COMMANDS + n);
+        builder_end_commands(&f->b, COMMANDS + n);
     }
     builder_submit(&f->b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){COMMANDS, COMMANDS + 1}, 2);
     expect(f, 0, 0);
@@ -407,17 +407,17 @@ static uint64_t cost_of(uint64_t count)
     struct {
         struct trace_command_buffer_seal seal;
         struct trace_fill fill;
-    } sealed = {0};
+    } ended = {0};
     trace_races_begin(&races);
     for (uint64_t slot = 0; slot < 8; slot++) {
-        sealed.seal.head.kind = TRACE_COMMAND_BUFFER_SEAL;
-        sealed.seal.command_buffer = COMMANDS + slot;
-        sealed.seal.segment_count = 1;
-        sealed.fill.head = (struct trace_segment){.bytes = sizeof sealed.fill, .kind = TRACE_FILL};
-        sealed.fill.target = BUFFER;
-        sealed.fill.offset = 64 * slot;
-        sealed.fill.size = 64;
-        assert_ok(trace_races_take(&races, &sealed.seal.head, &sealed.fill.head));
+        ended.seal.head.kind = TRACE_COMMAND_BUFFER_SEAL;
+        ended.seal.command_buffer = COMMANDS + slot;
+        ended.seal.segment_count = 1;
+        ended.fill.head = (struct trace_segment){.bytes = sizeof ended.fill, .kind = TRACE_FILL};
+        ended.fill.target = BUFFER;
+        ended.fill.offset = 64 * slot;
+        ended.fill.size = 64;
+        assert_ok(trace_races_take(&races, &ended.seal.head, &ended.fill.head));
     }
     for (uint64_t n = 0; n < count; n++) {
         record.submit.head.kind = TRACE_SUBMIT;

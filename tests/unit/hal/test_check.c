@@ -372,7 +372,7 @@ TEST(submissions)
     assert_fails(submit((struct hal_submit_desc){.commands = &nothing, .command_count = 1}),
                  HAL_INVALID, "command buffer is NULL");
     assert_fails(submit((struct hal_submit_desc){.commands = &commands, .command_count = 1}),
-                 HAL_INVALID, "command buffer 'list' is not sealed");
+                 HAL_INVALID, "command buffer 'list' has not been ended");
     hal_semaphore_release(strange);
 }
 

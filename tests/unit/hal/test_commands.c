@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/core/commands.c: the sealed list holds what was recorded, verbatim and in order; each
+/* hal/core/commands.c: the ended list holds what was recorded, verbatim and in order; each
  * dispatch gets its state; objects are kept. */
 #include "tests/support/own_device.h"
 
@@ -25,7 +25,7 @@ TEST(the_list_is_verbatim)
     assert_ok(hal_command_push_descriptor_set(commands, 2, bindings, 3));
     assert_ok(hal_command_debug_end(commands));
     assert_ok(hal_command_buffer_end(commands));
-    assert_true(commands->sealed);
+    assert_true(commands->is_ended);
     assert_int_equal(commands->command_count, 8);
 
     const struct hal_command *command = hal_command_first(commands);
@@ -102,7 +102,7 @@ TEST(an_empty_list_is_legal)
     fixture_run(device, commands);
     assert_null(hal_command_first(commands));
     hal_command_buffer_release(commands);
-    commands = fixture_commands(device, "never sealed", HAL_ONE_SHOT);
+    commands = fixture_commands(device, "never ended", HAL_ONE_SHOT);
     assert_ok(hal_command_barrier(commands, NULL));
     hal_command_buffer_release(commands);
 }
@@ -165,7 +165,7 @@ TEST(groups_are_balanced)
     assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "1 open debug groups");
     assert_ok(hal_command_debug_end(commands));
     assert_ok(hal_command_buffer_end(commands));
-    assert_fails(hal_command_debug_begin(commands, "late", 0), HAL_INVALID, "sealed");
+    assert_fails(hal_command_debug_begin(commands, "late", 0), HAL_INVALID, "has been ended");
     hal_command_buffer_release(commands);
 }
 
@@ -173,7 +173,7 @@ TEST(one_shot_means_once)
 {
     struct hal_command_buffer *commands = fixture_commands(device, "once", HAL_ONE_SHOT);
     struct hal_command_buffer *fresh = fixture_commands(device, "fresh", HAL_ONE_SHOT);
-    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
+    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not been ended");
     assert_ok(hal_command_buffer_end(commands));
     assert_ok(hal_command_buffer_end(fresh));
     assert_ok(fixture_submit(device, commands, NULL, 0, NULL, 0));

@@ -223,52 +223,52 @@ TEST(what_dies_at_the_closed_gate_is_destroyed_afterwards)
     hal_device_release(device);
 }
 
-struct sealing {
+struct ending {
     struct hal_command_buffer *commands;
     pthread_t thread;
     _Atomic uint32_t started;
     enum hal_status status;
-    bool looked_sealed;
+    bool looked_ended;
 };
 
-static void *seal(void *argument)
+static void *end(void *argument)
 {
-    struct sealing *sealing = argument;
-    atomic_store(&sealing->started, 1);
-    sealing->status = hal_command_buffer_end(sealing->commands);
+    struct ending *ending = argument;
+    atomic_store(&ending->started, 1);
+    ending->status = hal_command_buffer_end(ending->commands);
     return NULL;
 }
 
 /* The thread comes to the closed gate soon after it has started. */
-static void seal_at_the_gate(void *user)
+static void end_at_the_gate(void *user)
 {
-    struct sealing *sealing = user;
-    if (pthread_create(&sealing->thread, NULL, seal, sealing) != 0)
+    struct ending *ending = user;
+    if (pthread_create(&ending->thread, NULL, end, ending) != 0)
         abort();
-    await(&sealing->started, 1);
+    await(&ending->started, 1);
     for (int i = 0; i < 2000; i++) {
-        sealing->looked_sealed |= __atomic_load_n(&sealing->commands->sealed, __ATOMIC_SEQ_CST);
+        ending->looked_ended |= __atomic_load_n(&ending->commands->is_ended, __ATOMIC_SEQ_CST);
         sched_yield();
     }
 }
 
-TEST(what_stands_at_the_gate_is_not_sealed)
+TEST(what_waits_at_the_gate_has_not_ended)
 {
     struct hal_device *device = fixture_device("cpu?threads=1");
-    struct sealing sealing = {0};
+    struct ending ending = {0};
     assert_ok(hal_command_buffer_create(device, &(struct hal_command_buffer_desc){.label = "late"},
-                                        &sealing.commands));
-    assert_ok(hal_command_barrier(sealing.commands, NULL));
-    fake->while_closed = seal_at_the_gate;
-    fake->user = &sealing;
+                                        &ending.commands));
+    assert_ok(hal_command_barrier(ending.commands, NULL));
+    fake->while_closed = end_at_the_gate;
+    fake->user = &ending;
     begin(device);
     fake->while_closed = NULL;
-    pthread_join(sealing.thread, NULL);
-    assert_int_equal(sealing.status, HAL_OK);
-    assert_false(sealing.looked_sealed);
+    pthread_join(ending.thread, NULL);
+    assert_int_equal(ending.status, HAL_OK);
+    assert_false(ending.looked_ended);
     assert_int_equal(fake->calls[FAKE_PREPARE], 1);
     assert_ok(hal_device_profiling_end(device));
-    hal_command_buffer_release(sealing.commands);
+    hal_command_buffer_release(ending.commands);
     hal_device_release(device);
 }
 

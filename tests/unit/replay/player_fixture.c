@@ -47,7 +47,7 @@ void play_add_fill(struct trace_builder *b, uint64_t id, uint64_t buffer, uint8_
 {
     builder_command_buffer_create(b, id, NULL, 0);
     builder_fill(b, buffer, 0, 1, value, 1);
-    builder_seal(b, id);
+    builder_end_commands(b, id);
 }
 
 void play_submit(struct trace_builder *b, uint64_t number, uint64_t commands,

@@ -101,7 +101,7 @@ static void add_commands(struct fixture *f, uint64_t id, uint64_t submission,
         }
         builder_barrier(b, NULL, 0);
     }
-    builder_seal(b, id);
+    builder_end_commands(b, id);
 }
 
 /* Submission n signals DONE at n + 1 and waits for n; some come before the host opens the gate. */
@@ -333,7 +333,7 @@ static void build_unwritten(struct fixture *f, bool reads_all, uint64_t bytes)
         builder_push_constants(b, 0, &n, sizeof n);
         builder_dispatch(b, KERNEL, 0, 1, 1, 1);
     }
-    builder_seal(b, commands);
+    builder_end_commands(b, commands);
     builder_submit(b, 4, 0, NULL, 0, &done, 1, &commands, 1);
     builder_submission_done(b, 4, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     builder_semaphore_wait(b, HAL_WAIT_ALL, &done, 1, INT64_MAX);
@@ -433,7 +433,7 @@ TEST_ON(what_the_host_overtook_fails_as_it_did, struct fixture *f)
     builder_buffer_create(b, 4, "filled", 16);
     builder_command_buffer_create(b, 5, NULL, HAL_ONE_SHOT);
     builder_fill(b, 4, 0, 16, 9, 1);
-    builder_seal(b, 5);
+    builder_end_commands(b, 5);
     builder_submit(b, 0, 0, &gate, 1, signals, 2, (uint64_t[]){5}, 1);
     builder_submission_done(b, 0, 0, 10, 10, 20);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 5, NULL);
@@ -486,7 +486,7 @@ static struct replay_bisect_result find_in_fills(struct fixture *f, bool ordered
     for (uint64_t n = 0; n < 2; n++) {
         builder_command_buffer_create(b, 5 + n, NULL, HAL_ONE_SHOT);
         builder_fill(b, 4, 0, 16, (uint32_t)n + 1, 1);
-        builder_seal(b, 5 + n);
+        builder_end_commands(b, 5 + n);
         builder_submit(b, n, (uint32_t)n, done, ordered && n, &done[n], 1, (uint64_t[]){5 + n}, 1);
         builder_submission_done(b, n, (uint32_t)n, 10, 10, 20);
     }

@@ -60,7 +60,7 @@ static const struct wrong wrongs[] = {
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, mode), 2, "command_buffer_create", "mode 2"},
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 4, "command_buffer_create", "categories 0x4"},
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 0x80000001, "command_buffer_create", "categories 0x80000001"},
-    {TRACE_COMMAND_BUFFER_SEAL, 0, 1, FIELD(trace_command_buffer_seal, command_buffer), EVERY_ONCE, "command_buffer_seal", "'once' is sealed already"},
+    {TRACE_COMMAND_BUFFER_SEAL, 0, 1, FIELD(trace_command_buffer_seal, command_buffer), EVERY_ONCE, "command_buffer_seal", "'once' has been ended already"},
     {TRACE_COMMAND_BUFFER_SEAL, 0, 0, FIELD(trace_command_buffer_seal, command_buffer), EVERY_AGAIN, "command_buffer_seal", "command buffer 41 does not exist"},
     {TRACE_COMMAND_BUFFER_DESTROY, 0, 1, FIELD(trace_object_event, object), EVERY_ONCE, "command_buffer_destroy", "destroyed before"},
     {TRACE_BUFFER_DESTROY, 0, 0, FIELD(trace_object_event, object), EVERY_GATE, "buffer_destroy", "is no buffer"},
@@ -230,7 +230,7 @@ static void expect(const struct test_folder *folder, void (*build)(struct trace_
     replay_plan_destroy(plan);
 }
 
-static void submit_unsealed(struct trace_builder *b)
+static void submit_not_ended(struct trace_builder *b)
 {
     builder_command_buffer_create(b, 1, NULL, 0);
     builder_submit(b, 7, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
@@ -239,7 +239,7 @@ static void submit_unsealed(struct trace_builder *b)
 static void submit_one_shot_twice(struct trace_builder *b)
 {
     builder_command_buffer_create(b, 1, NULL, 0);
-    builder_seal(b, 1);
+    builder_end_commands(b, 1);
     builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
     builder_submit(b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
 }
@@ -361,7 +361,7 @@ static void overlapping_copy(struct trace_builder *b)
     builder_buffer_create(b, 1, NULL, 16);
     builder_command_buffer_create(b, 2, NULL, 0);
     builder_copy(b, 1, 0, 1, 7, 8);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
 }
 
 static void touching_copy(struct trace_builder *b)
@@ -369,7 +369,7 @@ static void touching_copy(struct trace_builder *b)
     builder_buffer_create(b, 1, NULL, 16);
     builder_command_buffer_create(b, 2, NULL, 0);
     builder_copy(b, 1, 8, 1, 0, 8);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
 }
 
 static void unaligned_fill(struct trace_builder *b)
@@ -377,7 +377,7 @@ static void unaligned_fill(struct trace_builder *b)
     builder_buffer_create(b, 1, NULL, 16);
     builder_command_buffer_create(b, 2, NULL, 0);
     builder_fill(b, 1, 2, 4, 0, 4);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
 }
 
 static void end_no_group(struct trace_builder *b)
@@ -386,7 +386,7 @@ static void end_no_group(struct trace_builder *b)
     builder_debug_begin(b, "group", 0);
     builder_debug_end(b);
     builder_debug_end(b);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
 }
 
 static void constant_of_no_type(struct trace_builder *b)
@@ -398,7 +398,8 @@ static void constant_of_no_type(struct trace_builder *b)
 
 TEST_ON(wrong_orders_are_refused, const struct test_folder *folder)
 {
-    expect(folder, submit_unsealed, HAL_CORRUPT, "submit #s7 (ticket 2): command buffer 1 is not");
+    expect(folder, submit_not_ended, HAL_CORRUPT,
+           "submit #s7 (ticket 2): command buffer 1 has not");
     expect(folder, submit_one_shot_twice, HAL_CORRUPT, "submit #s1 (ticket 4): command buffer 1");
     expect(folder, use_destroyed, HAL_CORRUPT,
            "host_write (ticket 3): buffer 'gone' was destroyed");

@@ -122,7 +122,7 @@ static void build(struct fixture *f)
         builder_semaphore_create(b, DONE + n, "done", 0);
         builder_command_buffer_create(b, COMMANDS + n, NULL, HAL_ONE_SHOT);
         builder_fill(b, OUT, 4 * n, 4, 7 * (uint32_t)n + 1, 4);
-        builder_seal(b, COMMANDS + n);
+        builder_end_commands(b, COMMANDS + n);
     }
     builder_flush(b);
     make_steps(f);

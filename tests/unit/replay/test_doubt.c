@@ -24,7 +24,7 @@ static void begin(struct trace_builder *b, uint8_t filled)
     builder_host_write(b, OTHER, 0, zeros, BYTES);
     builder_command_buffer_create(b, 10, NULL, 0);
     builder_fill(b, SHARED, 0, HALF, filled, 1);
-    builder_seal(b, 10);
+    builder_end_commands(b, 10);
     play_submit(b, 0, 10, NULL, &done);
 }
 
@@ -44,7 +44,7 @@ static void copy_half(struct trace_builder *b, uint64_t submission,
     const uint64_t commands = 20 + submission;
     builder_command_buffer_create(b, commands, NULL, 0);
     builder_copy(b, SHARED, HALF, OTHER, 0, 8);
-    builder_seal(b, commands);
+    builder_end_commands(b, commands);
     play_submit(b, submission, commands, wait, signal);
 }
 
@@ -165,7 +165,7 @@ TEST_ON(a_value_that_comes_back_is_not_compared, struct play_fixture *f)
         begin(b, 5);
         builder_command_buffer_create(b, 11, NULL, 0);
         builder_fill(b, SHARED, 0, HALF, 0, 1);
-        builder_seal(b, 11);
+        builder_end_commands(b, 11);
         play_submit(b, 1, 11, &first, &second);
         b->flags = TRACE_FLAG_HOST_PAGE;
         change(b, 0);
@@ -260,11 +260,11 @@ TEST_ON(a_write_ahead_of_held_work_does_not_end_its_doubt, struct play_fixture *
         begin(b, 5);
         builder_command_buffer_create(b, 11, NULL, 0);
         builder_fill(b, SHARED, 0, HALF, 0, 1);
-        builder_seal(b, 11);
+        builder_end_commands(b, 11);
         play_submit(b, 1, 11, &first, &second);
         builder_command_buffer_create(b, 12, NULL, 0);
         builder_copy(b, SHARED, 0, OTHER, 0, 8);
-        builder_seal(b, 12);
+        builder_end_commands(b, 12);
         play_submit(b, 2, 12, &gate, &third);
         change(b, 0);
         if (is_held)
@@ -323,7 +323,7 @@ TEST_ON(bytes_without_those_before_are_not_compared, struct play_fixture *f)
     builder_host_read(b, SHARED, 0, wrong, sizeof wrong);
     builder_command_buffer_create(b, 11, NULL, 0);
     builder_copy(b, SHARED, 0, OTHER, 0, 8);
-    builder_seal(b, 11);
+    builder_end_commands(b, 11);
     play_submit(b, 1, 11, &first, &second);
     builder_host_read(b, OTHER, 0, wrong, sizeof wrong);
     const struct replay_report report = run(f);
@@ -339,7 +339,7 @@ TEST_ON(a_word_that_the_device_changes_again_is_its_own, struct play_fixture *f)
     begin(b, 5);
     builder_command_buffer_create(b, 11, NULL, 0);
     builder_update(b, SHARED, 0, last, sizeof last);
-    builder_seal(b, 11);
+    builder_end_commands(b, 11);
     play_submit(b, 1, 11, &first, &second);
     builder_mapped_change(b, SHARED, 0, zeros, between, sizeof between);
     builder_host_read(b, SHARED, 0, last, sizeof last);

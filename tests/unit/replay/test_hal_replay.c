@@ -31,7 +31,7 @@ TEST_ON(a_wrong_byte_is_a_difference, struct fixture *fixture)
     builder_semaphore_create(b, 2, NULL, 0);
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_fill(b, 1, 0, 64, 0x3f800000, 4);
-    builder_seal(b, 3);
+    builder_end_commands(b, 3);
     builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
@@ -60,7 +60,7 @@ static void trace_of_ones(struct fixture *fixture, const float read[16])
     builder_semaphore_create(b, 2, NULL, 0);
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_fill(b, 1, 0, 64, 0x3f800000, 4);
-    builder_seal(b, 3);
+    builder_end_commands(b, 3);
     builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 0, read, 64);
@@ -234,7 +234,7 @@ static void trace_of_writer_and_reader(struct fixture *fixture, const char *writ
     builder_dispatch(b, 4, 0, 1, 1, 1);
     builder_barrier(b, NULL, 0);
     builder_dispatch(b, 5, 0, 1, 1, 1);
-    builder_seal(b, 6);
+    builder_end_commands(b, 6);
     builder_submit(b, 7, 0, NULL, 0, &done, 1, (uint64_t[]){6}, 1);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\1\0\0\0", 4);
@@ -280,7 +280,7 @@ TEST_ON(what_is_compared_with_stands_in_place_of_a_substitute, struct fixture *f
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\1\0\0\0", 4);
@@ -383,7 +383,7 @@ TEST_ON(barriers_are_what_they_were, struct fixture *fixture)
     builder_fill(b, 1, 0, 64, 7, 4);
     builder_barrier(b, &part, 1);
     builder_barrier(b, NULL, 0);
-    builder_seal(b, 3);
+    builder_end_commands(b, 3);
     builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\7\0\0\0", 4);

@@ -55,7 +55,7 @@ static void build_endless(struct fixture *fixture)
         builder_dispatch(b, 3, 0, 1, 1, 1);
         builder_dispatch(b, commands == 6 ? 4 : 3, 0, 1, 1, 1);
         builder_dispatch(b, 3, 0, 1, 1, 1);
-        builder_seal(b, commands);
+        builder_end_commands(b, commands);
     }
     builder_submit(b, 9, 0, NULL, 0, &done, 1, (uint64_t[]){5, 6}, 2);
     for (uint64_t commands = 5; commands <= 6; commands++)
@@ -119,7 +119,7 @@ TEST_ON(loading_has_a_time_limit, struct fixture *fixture)
     builder_command_buffer_create(b, 2, NULL, 0);
     for (int i = 0; i < MANY; i++)
         builder_fill(b, 1, 0, 64, (uint32_t)i, 4);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu", "--time-limit=0.001", "--json"), 1);
     fixture_expect_one_line(fixture);
@@ -339,7 +339,7 @@ static void build_crossing(struct fixture *fixture)
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4 * CROSSING_COUNT}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, inside, 4 * ATTEMPTS);
@@ -482,7 +482,7 @@ TEST_ON(one_limit_is_used_up, struct fixture *fixture)
     fixture_add_kernel(b, 3, "good", "kernel void good() {}");
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_dispatch(b, 3, 0, 1, 1, 1);
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     builder_submit(b, 0, 0, &gate, 1, &done, 1, (uint64_t[]){4}, 1);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
@@ -505,7 +505,7 @@ static void build_honest(struct fixture *fixture)
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, &one, 4);

@@ -168,7 +168,7 @@ static void trace_of_weights(struct fixture *fixture, const char *weights)
     builder_host_write(b, 7, 0, "abcd", 4);
     builder_command_buffer_create(b, 5, NULL, 0);
     builder_copy(b, 7, 0, 9, 0, 4);
-    builder_seal(b, 5);
+    builder_end_commands(b, 5);
     builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 9, 0, "abcd", 4);
@@ -262,7 +262,7 @@ TEST_ON(one_name_for_several_is_refused, struct fixture *fixture)
     builder_semaphore_create(b, 4, NULL, 0);
     builder_command_buffer_create(b, 5, NULL, 0);
     builder_fill(b, 20, 0, 4, 'a', 1);
-    builder_seal(b, 5);
+    builder_end_commands(b, 5);
     builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 20, 0, "aaaa", 4);

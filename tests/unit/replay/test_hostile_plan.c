@@ -183,7 +183,7 @@ static void build_counts(struct trace_builder *b, const uint32_t counts[4])
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{TARGET, 0, TARGET_BYTES}}, 1);
     builder_dispatch_indirect(b, ADD, 0, COUNTS, 4);
     builder_barrier(b, NULL, 0);
-    builder_seal(b, LIST);
+    builder_end_commands(b, LIST);
     builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){LIST}, 1);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, TARGET, 0, ones, sizeof ones);

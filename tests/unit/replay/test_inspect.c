@@ -100,7 +100,7 @@ static int set_up(void **state)
         builder_dispatch(b, KERNEL, 0, 1, 1, 1);
         builder_barrier(b, NULL, 0);
         builder_dispatch(b, KERNEL, 0, 1, 1, 1);
-        builder_seal(b, commands);
+        builder_end_commands(b, commands);
         builder_submit(b, n, 0, NULL, 0, &signal, 1, &commands, 1);
         builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
         builder_semaphore_wait(b, HAL_WAIT_ALL, &signal, 1, INT64_MAX);
@@ -217,7 +217,7 @@ static void build_late(struct fixture *f, const char *path, bool by_the_last)
             builder_semaphore_create(b, DONE + 2 + n, NULL, 0);
         builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
         builder_fill(b, OUT, 4 * n, 4, (uint32_t)n + 1, 4);
-        builder_seal(b, commands);
+        builder_end_commands(b, commands);
         builder_submit(b, n, 0, &go, n == 1, signals, n == 2 && by_the_last ? 2 : 1, &commands, 1);
         if (n == 2 && !by_the_last) {
             builder_semaphore_wait(b, HAL_WAIT_ALL, signals, 1, INT64_MAX);

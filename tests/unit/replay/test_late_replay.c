@@ -202,14 +202,14 @@ TEST_ON(files, struct fixture *fixture)
 TEST_ON(events, struct fixture *fixture)
 {
     struct hal_event *event;
-    struct hal_command_buffer *sealed = fixture_commands(fixture->device, "sealed", HAL_REUSABLE);
+    struct hal_command_buffer *ended = fixture_commands(fixture->device, "ended", HAL_REUSABLE);
     struct hal_command_buffer *open = fixture_commands(fixture->device, "open", HAL_ONE_SHOT);
     assert_ok(hal_event_create(fixture->device, "half", &event));
-    assert_ok(hal_command_fill(sealed, fixture->result, 0, BYTES, 0x11, 1));
-    assert_ok(hal_command_event_signal(sealed, event, 0));
-    assert_ok(hal_command_events_wait(sealed, &event, 1, NULL));
-    assert_ok(hal_command_fill(sealed, fixture->result, 8, 8, 0x12, 1));
-    assert_ok(hal_command_buffer_end(sealed));
+    assert_ok(hal_command_fill(ended, fixture->result, 0, BYTES, 0x11, 1));
+    assert_ok(hal_command_event_signal(ended, event, 0));
+    assert_ok(hal_command_events_wait(ended, &event, 1, NULL));
+    assert_ok(hal_command_fill(ended, fixture->result, 8, 8, 0x12, 1));
+    assert_ok(hal_command_buffer_end(ended));
     assert_ok(hal_command_fill(open, fixture->result, 100, 50, 0x13, 1));
     assert_ok(hal_command_event_signal(open, event, 0));
     captured_begin(fixture->device, fixture->trace);
@@ -217,7 +217,7 @@ TEST_ON(events, struct fixture *fixture)
     assert_ok(hal_command_fill(open, fixture->result, 120, 10, 0x14, 1));
     assert_ok(hal_command_buffer_end(open));
     struct hal_submit_desc desc = *next(fixture);
-    desc.commands = &sealed;
+    desc.commands = &ended;
     desc.command_count = 1;
     assert_ok(hal_queue_submit(fixture->device, &desc));
     desc = *next(fixture);
@@ -229,7 +229,7 @@ TEST_ON(events, struct fixture *fixture)
     memset(fixture->expected + 100, 0x13, 50);
     memset(fixture->expected + 120, 0x14, 10);
     finish(fixture);
-    hal_command_buffer_release(sealed);
+    hal_command_buffer_release(ended);
     hal_command_buffer_release(open);
     hal_event_release(event);
     end_and_replay(fixture);

@@ -191,7 +191,7 @@ TEST_ON(fills_are_spared_where_they_can_be, struct fixture *fixture)
     builder_push_descriptor_set(b, 3, (struct trace_binding[]){{4, 80, 10}}, 1);
     builder_dispatch(b, 8, 0, 1, 1, 1);
     builder_copy(b, 4, 60, 5, 0, 25);
-    builder_seal(b, 9);
+    builder_end_commands(b, 9);
     builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
     builder_submit(b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
     builder_host_read(b, 5, 5, "0123", 4);
@@ -230,7 +230,7 @@ TEST_ON(an_idle_wait_covers_only_what_it_covered, struct fixture *fixture)
     builder_semaphore_create(b, 1, NULL, 0);
     builder_semaphore_create(b, 2, NULL, 0);
     builder_command_buffer_create(b, 3, NULL, 0);
-    builder_seal(b, 3);
+    builder_end_commands(b, 3);
     builder_submit(b, 0, 0, NULL, 0, &one, 1, NULL, 0);
     builder_submit(b, 1, 0, &one, 1, NULL, 0, (uint64_t[]){3}, 1);
     builder_submit(b, 2, 0, NULL, 0, &two, 1, NULL, 0);

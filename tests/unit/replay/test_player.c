@@ -87,7 +87,7 @@ TEST_ON(threads_interleave, struct play_fixture *fixture)
     builder_buffer_create(b, 3, NULL, 1);
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_fill(b, 3, 0, 1, 0x33, 1);
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     b->ticket = 7;
     play_submit(b, 0, 4, &gate, &done);
     play_wait_for(b, &done);
@@ -157,7 +157,7 @@ TEST_ON(persistent_mappings_stay, struct play_fixture *fixture)
     builder_mapping(b, TRACE_MAPPING_FLUSH, 1, 1, 0, 8, 4);
     builder_command_buffer_create(b, 2, NULL, 0);
     builder_copy(b, 1, 8, 1, 16, 4);
-    builder_seal(b, 2);
+    builder_end_commands(b, 2);
     play_submit(b, 0, 2, NULL, &one);
     play_wait_for(b, &one);
     b->flags = TRACE_FLAG_OBSERVED;

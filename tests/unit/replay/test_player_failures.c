@@ -33,7 +33,7 @@ TEST_ON(failures_are_awaited_before_the_semaphore_goes, struct play_fixture *fix
         builder_semaphore_create(b, done.semaphore, NULL, 0);
         builder_command_buffer_create(b, 1000 + i, NULL, 0);
         builder_fill(b, 1, 0, 1, 0, 1);
-        builder_seal(b, 1000 + i);
+        builder_end_commands(b, 1000 + i);
         builder_submit(b, i, 0, &gate, 1, &done, 1, (uint64_t[]){1000 + i}, 1);
         b->status = HAL_DEVICE_LOST;
         builder_semaphore(b, TRACE_SEMAPHORE_FAIL, gate.semaphore, 0, "unplugged");

@@ -415,7 +415,7 @@ static int set_up(void **state)
     builder_semaphore_create(&b, DONE, "done", 0);
     builder_command_buffer_create(&b, COMMANDS, NULL, 0);
     builder_fill(&b, BUFFER, 0, BYTES, VALUE, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     builder_submit(&b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){COMMANDS}, 1);
     builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
     for (int i = 0; i < READS; i++)

@@ -189,7 +189,7 @@ static void *in_thread(void *argument)
     return argument;
 }
 
-static int try_sealed(void *user, struct replay_sandboxed *inside)
+static int try_locked(void *user, struct replay_sandboxed *inside)
 {
     const struct fixture *fixture = user;
     char path[PATH_MAX], other[PATH_MAX], program[PATH_MAX], call[REPLAY_CALL_BYTES];
@@ -354,9 +354,9 @@ TEST_ON(memory_has_a_limit, struct fixture *fixture)
     assert_int_equal(exit_status, 0);
 }
 
-TEST_ON(sealed_is_tighter, struct fixture *fixture)
+TEST_ON(locked_is_tighter, struct fixture *fixture)
 {
-    run_inside(fixture, try_sealed);
+    run_inside(fixture, try_locked);
 }
 
 static enum hal_status bring_results(struct fixture *fixture,

@@ -31,7 +31,7 @@ static void build(struct trace_builder *b)
     builder_host_write(b, 1, 0, zeros, 32);
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_dispatch(b, 3, 0, 1, 1, 1); /* nothing is bound */
-    builder_seal(b, 4);
+    builder_end_commands(b, 4);
     builder_command_buffer_create(b, 5, NULL, 0);
     builder_fill(b, 1, 32, 32, 0, 1);
     builder_push_descriptor_set(b, 1, (struct trace_binding[]){{0, 0, 0}, {1, 64, 16}}, 2);
@@ -39,11 +39,11 @@ static void build(struct trace_builder *b)
     builder_push_descriptor_set(b, 1, (struct trace_binding[]){{1, 68, 4}}, 1);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{2, 0, 256}}, 1);
     builder_dispatch(b, 3, 1, 1, 1, 1);
-    builder_seal(b, 5);
+    builder_end_commands(b, 5);
     builder_command_buffer_create(b, 6, NULL, 0);
     builder_copy(b, 2, 0, 1, 96, 4);
     builder_update(b, 1, 100, zeros, 4);
-    builder_seal(b, 6);
+    builder_end_commands(b, 6);
     builder_submit(b, 5, 0, NULL, 0, NULL, 0, (uint64_t[]){4, 5}, 2);
     builder_submit(b, 6, 0, NULL, 0, NULL, 0, (uint64_t[]){6}, 1);
     builder_host_read(b, 1, 16, zeros, 100);

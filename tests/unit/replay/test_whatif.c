@@ -51,7 +51,7 @@ static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_s
     const uint64_t commands = FIRST + n;
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_fill(&f->b, BUFFER, n, 1, (uint32_t)n + 1, 1);
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
                    &commands, 1);
     builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
@@ -302,7 +302,7 @@ TEST_ON(barriers_between_readers_go, struct fixture *f)
     builder_dispatch(&f->b, executable, 0, 1, 1, 1);
     builder_barrier(&f->b, NULL, 0);
     builder_dispatch(&f->b, executable, 1, 1, 1, 1);
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE, 1);
@@ -320,7 +320,7 @@ TEST_ON(needless_barriers_go_and_needed_ones_stay, struct fixture *f)
     builder_fill(&f->b, BUFFER, 16, 16, 2, 1);
     builder_barrier(&f->b, NULL, 0); /* orders the copy behind both */
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE, 1);
@@ -353,7 +353,7 @@ TEST_ON(one_barrier_goes_by_its_number, struct fixture *f)
     builder_fill(&f->b, BUFFER, 16, 16, 2, 1);
     builder_barrier(&f->b, NULL, 0); /* 1: the copy reads both */
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
     change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_ONE, .barrier = 0});
     assert_int_equal(f->info.after.barriers, 1);
@@ -380,12 +380,12 @@ TEST_ON(command_buffers_become_one_in_order, struct fixture *f)
     memset(bytes, 7, sizeof bytes);
     builder_command_buffer_create(&f->b, commands[0], NULL, HAL_ONE_SHOT);
     builder_fill(&f->b, BUFFER, 0, 16, 7, 1);
-    builder_seal(&f->b, commands[0]);
+    builder_end_commands(&f->b, commands[0]);
     builder_command_buffer_create(&f->b, commands[1], NULL, HAL_REUSABLE);
     builder_copy(&f->b, BUFFER, 0, BUFFER, 16, 16);
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 16, BUFFER, 32, 16);
-    builder_seal(&f->b, commands[1]);
+    builder_end_commands(&f->b, commands[1]);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, commands, 2);
     builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, commands + 1, 1);
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
@@ -421,7 +421,7 @@ TEST_ON(merged_command_buffers_have_full_barriers_between, struct fixture *f)
             builder_copy(&f->b, BUFFER, 0, BUFFER, 32, 16);
         if (i == 2)
             builder_update(&f->b, BUFFER, 48, "abcd", 4);
-        builder_seal(&f->b, commands[i]);
+        builder_end_commands(&f->b, commands[i]);
     }
     builder_submit(&f->b, 0, 0, NULL, 0, NULL, 0, commands, 3);
     change(f, (struct replay_what_if){.merge_dispatches = true});

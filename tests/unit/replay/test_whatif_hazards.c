@@ -50,7 +50,7 @@ static void hand_in(struct fixture *f, uint64_t n, uint32_t queue,
                     struct trace_semaphore_value wait, struct trace_semaphore_value signal)
 {
     const uint64_t commands = FIRST + n;
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
                    &commands, 1);
     builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
@@ -183,12 +183,12 @@ TEST_ON(merged_command_buffers_keep_their_order, struct fixture *f)
     const uint64_t commands[2] = {FIRST, FIRST + 1};
     builder_command_buffer_create(&f->b, commands[0], NULL, 0);
     builder_fill(&f->b, BUFFER, 0, 16, 7, 1);
-    builder_seal(&f->b, commands[0]);
+    builder_end_commands(&f->b, commands[0]);
     builder_command_buffer_create(&f->b, commands[1], NULL, HAL_REUSABLE);
     builder_copy(&f->b, BUFFER, 0, BUFFER, 16, 16);
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 16, BUFFER, 32, 16);
-    builder_seal(&f->b, commands[1]);
+    builder_end_commands(&f->b, commands[1]);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, commands, 2);
     builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, commands + 1, 1);
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
@@ -212,7 +212,7 @@ TEST_ON(dropped_barriers_leave_pairs_without_order, struct fixture *f)
     builder_fill(&f->b, BUFFER, 16, 16, 2, 1);
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
-    builder_seal(&f->b, commands);
+    builder_end_commands(&f->b, commands);
     builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
     builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, &commands, 1);
     change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_ONE, .barrier = 1});

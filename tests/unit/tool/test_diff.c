@@ -51,7 +51,7 @@ static const char *write_run(const char *name, const struct variation *v)
             builder_update(&b, in, 32, v->other_update ? "12345678" : "87654321", 8);
             builder_barrier(&b, NULL, 0);
             builder_dispatch(&b, kernels, 0, groups, (uint32_t)i + 1, 1);
-            builder_seal(&b, commands);
+            builder_end_commands(&b, commands);
             const struct trace_semaphore_value value = {done, number + 1};
             builder_submit(&b, number, i == 3 ? v->queue : 0, NULL, 0, &value, 1, &commands, 1);
             builder_submission_done(&b, number, 0, b.begin_ns, b.begin_ns, b.begin_ns + 500);
@@ -162,7 +162,7 @@ static char stored[BYTES], filled[BYTES];
 static void submit_commands(struct trace_builder *b, uint64_t number, uint64_t commands)
 {
     const struct trace_semaphore_value value = {3, number + 1};
-    builder_seal(b, commands);
+    builder_end_commands(b, commands);
     builder_submit(b, number, 0, NULL, 0, &value, 1, &commands, 1);
 }
 
@@ -376,7 +376,7 @@ static void write_transient(const char *name, uint64_t offset, bool waits, uint6
     submit_alloca(&b, 2, offset, waits, 4);
     builder_command_buffer_create(&b, 10, "fill", 0);
     builder_fill(&b, 1, offset + 16, bytes, 'f', 1);
-    builder_seal(&b, 10);
+    builder_end_commands(&b, 10);
     builder_submit(&b, 3, 0, &got, 1, &done, 1, (uint64_t[]){10}, 1);
     builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
     builder_host_read(&b, 1, offset + 16, "ffff", 4);

@@ -398,7 +398,7 @@ static void write_known(void)
     builder_debug_end(&b);
     builder_fill(&b, BUFFER, 0, 8, 1, 1);
     builder_debug_end(&b);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     builder_submit(&b, 0, 1, &values[0], 1, &values[1], 1, (uint64_t[]){COMMANDS}, 1);
     builder_submit(&b, 1, 1, &values[1], 1, &values[2], 1, NULL, 0);
     builder_semaphore(&b, TRACE_SEMAPHORE_SIGNAL, DONE, 1, NULL);

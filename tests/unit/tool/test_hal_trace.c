@@ -75,20 +75,20 @@ static int write_trace(void **state)
         struct trace_dispatch dispatch;
         struct trace_push_constants push;
         uint8_t data[8];
-    } sealed = {.seal = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL,
-                                  .bytes = sizeof sealed.seal,
-                                  .ticket = 2,
-                                  .begin_ns = 3000,
-                                  .end_ns = 3000},
-                         .command_buffer = 5,
-                         .segment_count = 2,
-                         .dispatch_count = 1,
-                         .segment_bytes = sizeof sealed - sizeof sealed.seal},
-                .dispatch = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof sealed.dispatch},
-                             .executable = 9,
-                             .workgroup_count = {64, 2, 1}},
-                .push = {.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = 24}, .size = 4},
-                .data = {0xDE, 0xAD, 0xBE, 0xEF}};
+    } ended = {.seal = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL,
+                                 .bytes = sizeof ended.seal,
+                                 .ticket = 2,
+                                 .begin_ns = 3000,
+                                 .end_ns = 3000},
+                        .command_buffer = 5,
+                        .segment_count = 2,
+                        .dispatch_count = 1,
+                        .segment_bytes = sizeof ended - sizeof ended.seal},
+               .dispatch = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof ended.dispatch},
+                            .executable = 9,
+                            .workgroup_count = {64, 2, 1}},
+               .push = {.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = 24}, .size = 4},
+               .data = {0xDE, 0xAD, 0xBE, 0xEF}};
     struct trace_buffer_create create = {.head = {.kind = TRACE_BUFFER_CREATE,
                                                   .bytes = sizeof create,
                                                   .ticket = 1,
@@ -99,7 +99,7 @@ static int write_trace(void **state)
                                          .size = 4096,
                                          .label = 1};
     if (trace_writer_open(&options, &header, &writer) != HAL_OK ||
-        trace_writer_records(writer, 1, &sealed, sizeof sealed) != HAL_OK ||
+        trace_writer_records(writer, 1, &ended, sizeof ended) != HAL_OK ||
         trace_writer_records(writer, 1, &submit, sizeof submit) != HAL_OK ||
         trace_writer_records(writer, 2, &name, sizeof name) != HAL_OK ||
         trace_writer_records(writer, 2, &create, sizeof create) != HAL_OK)

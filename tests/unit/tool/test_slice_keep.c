@@ -86,7 +86,7 @@ static int write_trace(void **state)
                                                     .begin_ns = 5000 + (int64_t)(10 * i + k),
                                                     .end_ns = 5001 + (int64_t)(10 * i + k)};
         }
-        builder_seal(&b, commands);
+        builder_end_commands(&b, commands);
         record_stacks(&b, commands);
         for (int status = HAL_OK; i == 1 && status <= HAL_INVALID; status += HAL_INVALID)
             record_unsupported(&b, commands, (enum hal_status)status);

@@ -43,10 +43,10 @@ static int write_trace(void **state)
     builder_copy(&b, BUFFER, 0, BUFFER, 128, 20);
     builder_dispatch(&b, KERNELS, 0, 2, 3, 4);
     builder_dispatch(&b, KERNELS, 0, 1, 1, 1);
-    builder_seal(&b, ONCE);
+    builder_end_commands(&b, ONCE);
     builder_command_buffer_create(&b, AGAIN, NULL, 1);
     builder_dispatch(&b, KERNELS, 0, 5, 1, 1);
-    builder_seal(&b, AGAIN);
+    builder_end_commands(&b, AGAIN);
     const struct trace_semaphore_value values[] = {{DONE, 1}, {DONE, 2}};
     builder_submit(&b, 0, 0, NULL, 0, &values[0], 1, (uint64_t[]){ONCE, AGAIN}, 2);
     /* Of four dispatches the device timed the second and the third. */
@@ -107,7 +107,7 @@ TEST(races_are_listed)
     for (uint64_t n = 0; n < 2; n++) {
         builder_command_buffer_create(&b, ONCE + n, NULL, 0);
         builder_fill(&b, BUFFER, 32 * n, 64, 1, 1);
-        builder_seal(&b, ONCE + n);
+        builder_end_commands(&b, ONCE + n);
         builder_submit(&b, n, 0, NULL, 0, NULL, 0, (uint64_t[]){ONCE + n}, 1);
     }
     builder_host_read(&b, BUFFER, 80, "abcd", 4);

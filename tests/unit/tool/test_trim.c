@@ -84,7 +84,7 @@ static void write_commands(struct trace_builder *b, struct world *world, uint64_
     builder_command_buffer_create(b, id, NULL, 0);
     for (uint64_t i = 1 + random_below(state, 2); i-- > 0;)
         random_command(b, world, state);
-    builder_seal(b, id);
+    builder_end_commands(b, id);
 }
 
 /* Submissions are a chain through DONE, whatever the order in which they are submitted: each has
@@ -354,22 +354,22 @@ static void write_known(const char *name)
     builder_scope_begin(&b, "first");
     builder_command_buffer_create(&b, 100, NULL, 0);
     builder_fill(&b, 1, 0, BYTES, 7, 1);
-    builder_seal(&b, 100);
+    builder_end_commands(&b, 100);
     submit(&b, 0, 1, 100);
     builder_scope_end(&b);
     builder_command_buffer_create(&b, 101, NULL, 0);
     builder_fill(&b, 2, 0, BYTES, 8, 1);
-    builder_seal(&b, 101);
+    builder_end_commands(&b, 101);
     submit(&b, 1, 2, 101);
     builder_scope_begin(&b, "alone");
     builder_command_buffer_create(&b, 102, NULL, 0);
     builder_fill(&b, 3, 0, BYTES, 9, 1);
-    builder_seal(&b, 102);
+    builder_end_commands(&b, 102);
     submit(&b, 2, 3, 102);
     builder_scope_end(&b);
     builder_command_buffer_create(&b, 103, NULL, 0);
     builder_copy(&b, 1, 0, 4, 0, BYTES);
-    builder_seal(&b, 103);
+    builder_end_commands(&b, 103);
     submit(&b, 3, 4, 103);
     const struct trace_semaphore_value all[] = {{DONE, 4}};
     uint8_t bytes[BYTES];
@@ -420,7 +420,7 @@ TEST(what_waits_for_itself_alone_goes)
     builder_semaphore_create(&b, OUTER, "outer", 0);
     builder_command_buffer_create(&b, 100, NULL, 0);
     builder_fill(&b, 1, 0, BYTES, 7, 1);
-    builder_seal(&b, 100);
+    builder_end_commands(&b, 100);
     submit(&b, 0, 1, 100);
     builder_submit(&b, 1, 1, &outer, 1, &inner[0], 1, NULL, 0);
     builder_submit(&b, 2, 0, &inner[0], 1, &inner[1], 1, NULL, 0);
@@ -449,7 +449,7 @@ TEST(what_was_overwritten_is_not_needed)
                 builder_fill(&b, 1, 0, i && half ? BYTES / 2 : BYTES, 7 + i, 1);
             else
                 builder_copy(&b, 1, 0, 4, 0, BYTES);
-            builder_seal(&b, 100 + i);
+            builder_end_commands(&b, 100 + i);
             submit(&b, i, i + 1, 100 + i);
         }
         builder_semaphore_wait(&b, 0, &all, 1, INT64_MAX);
@@ -484,7 +484,7 @@ TEST(files_are_read_and_written_by_what_is_needed)
         if (!reads && !writes) {
             builder_command_buffer_create(&b, commands, NULL, 0);
             builder_copy(&b, i == 1 ? 1 : 4, 0, i == 1 ? 2 : 5, 0, BYTES);
-            builder_seal(&b, commands);
+            builder_end_commands(&b, commands);
         } else {
             b.operation = (struct trace_submit){.operation = reads ? TRACE_OPERATION_READ
                                                                    : TRACE_OPERATION_WRITE,
@@ -573,7 +573,7 @@ TEST(stripped_bytes_are_nowhere)
     builder_host_write(&b, 1, 0, "SECRET-WRITTEN-BY-HOST", 22);
     builder_command_buffer_create(&b, 2, NULL, 0);
     builder_update(&b, 1, 32, "SECRET-OF-AN-UPDATE!", 20);
-    builder_seal(&b, 2);
+    builder_end_commands(&b, 2);
     builder_submit(&b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){2}, 1);
     builder_host_read(&b, 1, 0, "SECRET-READ-BY-HOST", 19);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);

@@ -15,7 +15,7 @@ extern char path[64]; /* of the trace */
 int findings_set_up(void **state);
 int findings_tear_down(void **state);
 
-/* The trace: a semaphore, two buffers, and a command buffer to be sealed. `device`: a URI. */
+/* The trace: a semaphore, two buffers, and a command buffer to be ended. `device`: a URI. */
 void open_trace(struct trace_builder *b);
 void open_trace_of(struct trace_builder *b, const char *device);
 

@@ -53,7 +53,7 @@ static void begin_trace(struct trace_builder *b, const char *path)
     builder_executable_create(b, KERNEL, "", "", &entry, 1, NULL, 0);
     builder_command_buffer_create(b, COMMANDS, NULL, 0);
     builder_dispatch(b, KERNEL, 0, 1, 1, 1);
-    builder_seal(b, COMMANDS);
+    builder_end_commands(b, COMMANDS);
 }
 
 static struct view_model *end_trace(struct trace_builder *b, const char *path)

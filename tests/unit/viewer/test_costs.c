@@ -17,7 +17,7 @@ static void costs_are(const char *device, void (*disturb)(struct trace_builder *
     struct found found;
     open_trace_of(&b, device);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     if (disturb)
         disturb(&b);
     for (uint64_t n = 4; n < 8; n++)
@@ -91,7 +91,7 @@ TEST(what_waits_for_others_costs_nothing)
                                             .group_size = {1, 1, 1}};
     builder_executable_create(&b, 900, "", "", &entry, 1, NULL, 0);
     builder_dispatch(&b, 900, 0, 1, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     for (uint64_t n = 0; n < 40; n++) {
         const int64_t begin_ns = START_NS + 1030 + 10 * (int64_t)n;
         at(&b, 900 + 2 * (int64_t)n, 901 + 2 * (int64_t)n);

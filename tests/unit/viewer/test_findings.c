@@ -12,7 +12,7 @@ TEST(waits_that_nothing_needs_are_counted_and_timed)
     struct found found;
     open_trace(&b);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     for (uint64_t n = 0; n < 4; n++)
         round_trip(&b, n, 1000 + 100 * (int64_t)n);
     /* What #s1 made is read before #s2 is submitted: that wait is needed. So is the last one. */
@@ -37,7 +37,7 @@ TEST(a_program_that_reads_every_result_has_no_needless_waits)
     char bytes[64] = {0};
     open_trace(&b);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     for (uint64_t n = 0; n < 3; n++) {
         round_trip(&b, n, 1000 + 100 * (int64_t)n);
         at(&b, 1092 + 100 * (int64_t)n, 1095 + 100 * (int64_t)n);
@@ -57,7 +57,7 @@ TEST(a_program_that_reads_every_result_has_no_needless_waits)
 /* One submission of what was recorded. */
 static void submit_once(struct trace_builder *b)
 {
-    builder_seal(b, COMMANDS);
+    builder_end_commands(b, COMMANDS);
     round_trip(b, 0, 1000);
 }
 
@@ -137,7 +137,7 @@ TEST(a_missing_semaphore_is_a_race)
         struct found found;
         open_trace(&b);
         builder_fill(&b, BUFFER, 0, 64, 1, 1);
-        builder_seal(&b, COMMANDS);
+        builder_end_commands(&b, COMMANDS);
         for (uint64_t n = 0; n < 2; n++) {
             const struct trace_semaphore_value wait = {DONE, 1}, signal = {DONE, n + 1};
             builder_submit(&b, n, 0, &wait, i == 1 && n, &signal, 1, (uint64_t[]){COMMANDS}, 1);
@@ -274,7 +274,7 @@ TEST(results_that_never_get_to_the_host_are_dead)
         builder_push_descriptor_set(&b, 0, bc, 2);
         builder_dispatch(&b, 900, 0, 1, 1, 1);
         builder_copy(&b, BUFFER, 0, OTHER, 0, 16);
-        builder_seal(&b, COMMANDS);
+        builder_end_commands(&b, COMMANDS);
         round_trip(&b, 0, 1000);
         round_trip(&b, 1, 1100);
         at(&b, 1195, 1199);
@@ -305,7 +305,7 @@ TEST(uploads_behind_the_last_reader_are_unread)
         struct found found;
         open_trace(&b);
         builder_copy(&b, BUFFER, 0, OTHER, 0, 16);
-        builder_seal(&b, COMMANDS);
+        builder_end_commands(&b, COMMANDS);
         if (early) {
             at(&b, 900, 907);
             builder_host_write(&b, BUFFER, 0, "abcd", 4);
@@ -343,7 +343,7 @@ TEST(pauses_between_dispatches_are_measured)
     builder_executable_create(&b, 900, "", "", &entry, 1, NULL, 0);
     for (int i = 0; i < 3; i++)
         builder_dispatch(&b, 900, 0, 1, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     builder_dispatch_times(&b, 0, 0, times, 3);
     round_trip(&b, 0, 1000);
     find(&b, &found);
@@ -366,7 +366,7 @@ TEST(idle_time_of_uploads_is_told_apart)
     struct found found;
     open_trace(&b);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     round_trip(&b, 0, 1000); /* runs until 1050 */
     at(&b, 1100, 1170);
     builder_host_write(&b, OTHER, 0, "abcd", 4);
@@ -407,7 +407,7 @@ TEST(a_gap_before_several_submissions_is_named_by_its_moment)
     struct found found;
     open_trace(&b);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     for (uint32_t n = 0; n < 3; n++) {
         const int64_t begin_ns = n == 0 ? 1000 : 9000;
         at(&b, begin_ns - 100, begin_ns - 90);
@@ -440,7 +440,7 @@ TEST(a_submission_that_never_ended_comes_first)
     struct found found;
     open_trace(&b);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     round_trip(&b, 0, 1000);
     at(&b, 1200, 1210);
     builder_submit(&b, 1, 0, &(struct trace_semaphore_value){DONE, 99}, 1, NULL, 0,

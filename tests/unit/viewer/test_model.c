@@ -58,7 +58,7 @@ static void write_work(struct trace_builder *b)
     builder_barrier(b, NULL, 0);
     builder_dispatch(b, KERNELS, 0, 4, 2, 1);
     at(b, 600, 700);
-    builder_seal(b, FIRST);
+    builder_end_commands(b, FIRST);
     at(b, 800, 900);
     builder_submit(b, 1, 0, NULL, 0, &one, 1, commands, 1);
     done(b, 1, 0, 900, 1000, 2000);
@@ -70,7 +70,7 @@ static void write_work(struct trace_builder *b)
     builder_command_buffer_create(b, SECOND, NULL, 0);
     builder_dispatch(b, KERNELS, 0, 1, 1, 1);
     at(b, 2800, 2900);
-    builder_seal(b, SECOND);
+    builder_end_commands(b, SECOND);
     at(b, 3000, 3100);
     builder_submit(b, 2, 1, &one, 1, &two, 1, commands + 1, 1);
     done(b, 2, 1, 3100, 3200, 3700);
@@ -176,10 +176,10 @@ TEST(dispatches_have_their_times)
     builder_dispatch(&b, KERNELS, 0, 4, 2, 1);
     builder_barrier(&b, NULL, 0);
     builder_dispatch(&b, KERNELS, 0, 5, 2, 1);
-    builder_seal(&b, FIRST);
+    builder_end_commands(&b, FIRST);
     builder_command_buffer_create(&b, SECOND, "second", 1);
     builder_dispatch(&b, KERNELS, 1, 6, 1, 1);
-    builder_seal(&b, SECOND);
+    builder_end_commands(&b, SECOND);
     builder_submit(&b, 7, 0, NULL, 0, NULL, 0, commands, 2);
     builder_dispatch_times(&b, 7, 0, times, sizeof times / sizeof *times);
     done(&b, 7, 0, 900, 1000, 2000);
@@ -369,10 +369,10 @@ TEST(dispatches_are_counted_over_command_buffers)
     builder_open(&b, path, NULL);
     builder_dispatch(&b, KERNELS, 0, 1, 1, 1);
     builder_dispatch(&b, KERNELS, 0, 2, 1, 1);
-    builder_seal(&b, FIRST);
+    builder_end_commands(&b, FIRST);
     builder_fill(&b, BUFFER, 0, 4, 0, 4);
     builder_dispatch(&b, KERNELS, 0, 3, 1, 1);
-    builder_seal(&b, SECOND);
+    builder_end_commands(&b, SECOND);
     builder_submit(&b, 0, 0, NULL, 0, NULL, 0, commands, 2);
     struct view_model *m = close_and_open(&b);
     static const char *const expected[] = {"dispatch 1x1x1", "dispatch 2x1x1", "dispatch 3x1x1"};
@@ -455,7 +455,7 @@ TEST(records_may_name_what_was_never_created)
     const uint64_t commands = 88;
     builder_open(&b, path, NULL);
     builder_dispatch(&b, 99, 5, 1, 1, 1);
-    builder_seal(&b, 88);
+    builder_end_commands(&b, 88);
     builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1);
     builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1); /* the same number again */
     builder_submission_done(&b, 2, 1, 0, 0, 0);

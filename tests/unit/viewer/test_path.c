@@ -57,7 +57,7 @@ static void write_trace(void)
     builder_buffer_create(&b, BUFFER, "out", 64);
     builder_command_buffer_create(&b, COMMANDS, NULL, 1);
     builder_fill(&b, BUFFER, 0, 64, 1, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     submit(&b, 0, 0, 100, NULL, &first);
     submit(&b, 1, 1, 111, &first, &second);
     at(&b, 122, 260);
@@ -241,7 +241,7 @@ TEST(a_thread_that_never_waits_goes_on_with_what_another_gave_it)
     at(&b, 0, 5);
     builder_semaphore_create(&b, FIRST, "first", 0);
     builder_command_buffer_create(&b, COMMANDS, NULL, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     submit(&b, 0, 0, 100, NULL, &first);
     at(&b, 111, 260);
     builder_semaphore_wait(&b, 0, &first, 1, INT64_MAX);
@@ -395,7 +395,7 @@ TEST(busy_threads_stand_with_the_queues_and_others_below)
     }
     b.thread = 1;
     builder_command_buffer_create(&b, COMMANDS, NULL, 1);
-    builder_seal(&b, COMMANDS);
+    builder_end_commands(&b, COMMANDS);
     submit(&b, 0, 0, 2000, NULL, NULL);
     ran(&b, 0, 0, 2010, 2020, 2030);
     submit(&b, 1, 0, 2100, NULL, NULL);

@@ -247,7 +247,7 @@ static void dispatch_alone(struct trace_builder *b, uint64_t submission, uint32_
     builder_executable_create(b, executable, NULL, "", &entry, 1, NULL, 0);
     builder_command_buffer_create(b, commands, NULL, 0);
     builder_dispatch(b, executable, 0, 1, 1, 1);
-    builder_seal(b, commands);
+    builder_end_commands(b, commands);
     builder_submit(b, submission, queue, NULL, 0, NULL, 0, &commands, 1);
     builder_submission_done(b, submission, queue, begin_ns - 5, begin_ns, begin_ns + 10);
 }

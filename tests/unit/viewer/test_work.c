@@ -62,7 +62,7 @@ TEST(kernels_get_the_times_of_their_dispatches)
     builder_dispatch(&b, 1, 1, 3, 1, 1);
     builder_dispatch(&b, 1, 0, 1, 1, 1);
     builder_dispatch(&b, 2, 0, 1, 1, 1);
-    builder_seal(&b, 12); /* add, mul, mul */
+    builder_end_commands(&b, 12); /* add, mul, mul */
     at(&b, 2950, 2960);
     builder_submit(&b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){12}, 1);
     builder_dispatch_times(&b, 1, 0, told, 3);
@@ -93,16 +93,16 @@ TEST(kernels_get_the_time_of_what_is_theirs_alone)
     struct trace_builder b;
     open_with_kernels(&b);
     builder_dispatch(&b, 1, 0, 4, 2, 1);
-    builder_seal(&b, 10); /* mul */
+    builder_end_commands(&b, 10); /* mul */
     builder_dispatch(&b, 2, 0, 8, 1, 1);
     builder_dispatch(&b, 2, 0, 8, 1, 1);
-    builder_seal(&b, 11); /* mul twice, of another executable */
+    builder_end_commands(&b, 11); /* mul twice, of another executable */
     builder_dispatch(&b, 1, 1, 3, 1, 1);
     builder_dispatch(&b, 1, 0, 1, 1, 1);
-    builder_seal(&b, 12); /* add and mul */
+    builder_end_commands(&b, 12); /* add and mul */
     builder_dispatch_indirect(&b, 1, 1, BUFFER, 0);
     builder_copy(&b, BUFFER, 0, BUFFER, 64, 16);
-    builder_seal(&b, 13); /* add, and a copy */
+    builder_end_commands(&b, 13); /* add, and a copy */
     submit(&b, 0, (uint64_t[]){10}, 1, 1000, 1100);
     submit(&b, 1, (uint64_t[]){10}, 1, 1200, 1270);
     submit(&b, 2, (uint64_t[]){11, 10}, 2, 2000, 2400);
@@ -155,7 +155,7 @@ TEST(kernels_without_names_are_told_apart)
     builder_dispatch(&b, 7, 0, 1, 1, 1);
     builder_dispatch(&b, 7, 1, 1, 1, 1);
     builder_dispatch(&b, 8, 0, 1, 1, 1);
-    builder_seal(&b, 10);
+    builder_end_commands(&b, 10);
     submit(&b, 0, (uint64_t[]){10}, 1, 1000, 1100);
     struct view_model *m = close_and_open(&b);
     struct view_work work;
@@ -179,11 +179,11 @@ TEST(iterations_are_found_without_names)
     struct view_iterations its;
     open_with_kernels(&b);
     builder_dispatch(&b, 1, 0, 1, 1, 1);
-    builder_seal(&b, 10);
+    builder_end_commands(&b, 10);
     builder_dispatch(&b, 1, 1, 1, 1, 1);
-    builder_seal(&b, 11);
+    builder_end_commands(&b, 11);
     builder_copy(&b, BUFFER, 0, BUFFER, 64, 16);
-    builder_seal(&b, 12);
+    builder_end_commands(&b, 12);
     submit(&b, 0, (uint64_t[]){12}, 1, 150, 160);
     int64_t now_ns = 1000;
     for (uint64_t k = 0; k < 12; k++) {

@@ -182,7 +182,7 @@ TEST(lists_stand_apart_once)
     tear_down(&rig);
 }
 
-/* A list that may run again is recorded for the device when it is sealed, and never after. */
+/* A list that may run again is recorded for the device when it is ended, and never after. */
 TEST(lists_are_recorded_once)
 {
     struct rig rig;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sealing a command buffer: the state that each dispatch sees is found beside the list, which stays
+/* The end of a recording: the state that each dispatch sees is found beside the list, which stays
  * as it was recorded. */
 #include "hal/core/recording.h"
 
@@ -133,7 +133,7 @@ static void forget_states(struct hal_command_buffer *commands)
     free(commands->states);
     commands->states = NULL;
     commands->state_count = 0;
-    commands->sealed = false;
+    commands->is_ended = false;
 }
 
 enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
@@ -151,13 +151,13 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         status = hal_device_enter(device);
     if (status == HAL_OK) {
         /* Not before: a layer that begins while this thread stands at the gate looks at all command
-         * buffers, and takes a sealed one for prepared. */
-        commands->sealed = true;
+         * buffers, and takes an ended one for prepared. */
+        commands->is_ended = true;
         commands->notes = hal_record_notes(commands);
         status = device->top->ops->command_buffer_prepare(device->top, commands);
         commands->notes = NULL;
         if (status != HAL_OK)
-            commands->sealed = false; /* nor afterwards, when it is not */
+            commands->is_ended = false; /* nor afterwards, when it is not */
         hal_gate_leave(&device->gate);
     }
     if (status != HAL_OK)
@@ -170,7 +170,7 @@ enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *com
 {
     HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
     HAL_TRY(hal_check_place(out_info, "what is known of a command buffer"));
-    HAL_TRY(hal_check_sealed(commands));
+    HAL_TRY(hal_check_ended(commands));
     struct hal_command_buffer_info info = commands->info;
     info.label = commands->object.label;
     info.mode = commands->mode;
