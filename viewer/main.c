@@ -67,7 +67,7 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
     struct view_screen screen = {0};
     struct view *view;
     HAL_TRY(view_create(model, &view));
-    view_marks_load(view);
+    view_bookmarks_load(view);
     enum hal_status status = view_screen_resize(&screen, o->rows, o->columns);
     if (status == HAL_OK) {
         view_draw(view, &screen);
@@ -105,7 +105,7 @@ static enum hal_status talk(const struct view_model *model, const struct view_op
         .width = o->width, .ascii = o->ascii, .prompt = isatty(STDIN_FILENO) != 0};
     struct view *view;
     HAL_TRY(view_create(model, &view));
-    view_marks_load(view);
+    view_bookmarks_load(view);
     const enum hal_status status = view_plain(view, &options, stdin, stdout);
     view_destroy(view);
     return status;
@@ -317,7 +317,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
     if (s.follows)
         view_follow_begin(&s.follow, o->path, *model, took_ns);
     HAL_TRY(view_create(*model, &s.view));
-    view_marks_load(s.view);
+    view_bookmarks_load(s.view);
     s.view->is_live = true;
     s.view->mouse = !o->no_mouse;
     s.view->show_frames = o->frame_count;

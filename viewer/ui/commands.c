@@ -32,9 +32,9 @@ const struct view_command view_commands[] = {
     {"filter", "&", true, "show only name~mul dur>50us queue=0 failed"},
     {"show everything", "\\", false, "no filter"},
     {"go", "g", true, "to 1.5ms, +250us, 50%, #s12, #s12.d4"},
-    {"mark", "m", true, "the moment with a letter"},
-    {"save marks", "m<Enter>", false, "beside the trace, in TRACE.marks"},
-    {"go to mark", "'", true, "with that letter"},
+    {"bookmark", "m", true, "the moment with a letter"},
+    {"save bookmarks", "m<Enter>", false, "beside the trace, in TRACE.marks"},
+    {"go to bookmark", "'", true, "with that letter"},
     {"first", "<Home>", false, "moment of the trace"},
     {"last", "<End>", false, "moment of the trace"},
     {"whole trace", "0", false, "zoom out to all of it"},
@@ -97,6 +97,13 @@ static size_t word_length(const char *text)
     return strcspn(text, " ");
 }
 
+/* The word of a command's name as it is typed: "mark" is the older spelling of "bookmark". */
+static const char *spelling(const char *name, const char *typed)
+{
+    return hal_same_letters(name, "bookmark", 8) && hal_same_letters(typed, "m", 1) ? name + 4
+                                                                                    : name;
+}
+
 /* Whether every typed word begins the command's word in its place: 0: no, 1: yes, 2: all of its
  * words were typed in full. What follows those is the argument. */
 static int match(const struct view_command *command, const char *text, const char **out_argument)
@@ -105,6 +112,7 @@ static int match(const struct view_command *command, const char *text, const cha
     bool full = true;
     text = skip_blanks(text);
     while (*text && *name) {
+        name = spelling(name, text);
         const size_t typed = word_length(text), length = word_length(name);
         if (typed > length || !hal_same_letters(text, name, typed))
             return 0;
@@ -125,7 +133,7 @@ static bool matches(const struct view_command *command, const char *text)
     return match(command, text, &argument) != 0;
 }
 
-/* Of several that were typed in full, the longest: "go to mark a" is no moment. */
+/* Of several that were typed in full, the longest: "go to bookmark a" is no moment. */
 static const struct view_command *find(const char *text, const char **out_argument,
                                        size_t *out_count)
 {

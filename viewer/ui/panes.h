@@ -234,10 +234,10 @@ extern const struct view_prompt view_search_prompt;
 bool view_shows(const struct view *view, const struct view_track *track,
                 const struct view_span *event);
 
-/* range.c: VIEW_MARKS moments, VIEW_NO_TIME: not set. marks.c: beside the trace. */
-int64_t *view_marks(const struct view *view);
-void view_marks_save(struct view *view);
-void view_marks_load(struct view *view);
+/* range.c: VIEW_BOOKMARKS moments, VIEW_NO_TIME: not set. bookmarks.c: beside the trace. */
+int64_t *view_bookmarks(const struct view *view);
+void view_bookmarks_save(struct view *view);
+void view_bookmarks_load(struct view *view);
 
 /* actions.c: a command line for another program. */
 extern const struct view_prompt view_run_prompt;
@@ -245,8 +245,8 @@ extern const struct view_prompt view_run_prompt;
 /* range.c: the ends of the range in order; false: there is none. */
 bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
 void view_describe_range(struct view *view, struct view_lines *lines);
-/* The range's ends and the marks on the ruler. */
-void view_draw_marks(struct view *view, struct view_area axis);
+/* The range's ends and the bookmarks on the ruler. */
+void view_draw_bookmarks(struct view *view, struct view_area axis);
 
 /* buffers.c: the one that was chosen, or VIEW_NO_REF. */
 uint32_t view_chosen_buffer(const struct view *view);

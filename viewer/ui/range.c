@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks, and a measured range: how long it is, how busy the device was in it, why it was idle, and
- * which kernels ran. */
+/* Bookmarks, and a measured range: how long it is, how busy the device was in it, why it was idle,
+ * and which kernels ran. */
 #include "viewer/text/text.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 struct measuring {
-    int64_t marks[VIEW_MARKS];     /* VIEW_NO_TIME: not set */
-    struct range_kernels *kernels; /* of a range; NULL: not asked for yet */
+    int64_t bookmarks[VIEW_BOOKMARKS]; /* VIEW_NO_TIME: not set */
+    struct range_kernels *kernels;     /* of a range; NULL: not asked for yet */
 };
 
 static struct measuring *measuring_of(const struct view *view)
@@ -22,52 +22,52 @@ static struct measuring *measuring_of(const struct view *view)
     return view_state(view, VIEW_PART_RANGE);
 }
 
-int64_t *view_marks(const struct view *view)
+int64_t *view_bookmarks(const struct view *view)
 {
-    return measuring_of(view)->marks;
+    return measuring_of(view)->bookmarks;
 }
 
-/* ---- Marks -------------------------------------------------------------------------------- */
+/* ---- Bookmarks ---------------------------------------------------------------------------- */
 
 static bool is_letter(struct view *view, int key)
 {
     const bool is = key >= 'a' && key <= 'z';
     if (!is && key != VIEW_KEY_ESCAPE)
-        view_say(view, "marks are letters from a to z");
+        view_say(view, "bookmarks are letters from a to z");
     return is;
 }
 
-static void take_mark(struct view *view, int key)
+static void set_bookmark(struct view *view, int key)
 {
     if (key == VIEW_KEY_ENTER) {
-        view_marks_save(view);
+        view_bookmarks_save(view);
     } else if (is_letter(view, key)) {
-        view_marks(view)[key - 'a'] = view->cursor_ns;
-        view_say(view, "mark %c at %s", key, view_moment(view->cursor_ns).text);
+        view_bookmarks(view)[key - 'a'] = view->cursor_ns;
+        view_say(view, "bookmark %c at %s", key, view_moment(view->cursor_ns).text);
     }
 }
 
-static void go_to_mark(struct view *view, int key)
+static void go_to_bookmark(struct view *view, int key)
 {
     if (!is_letter(view, key))
         return;
-    const int64_t mark_ns = view_marks(view)[key - 'a'];
-    if (mark_ns == VIEW_NO_TIME) {
-        view_say(view, "there is no mark %c: m%c sets it", key, key);
+    const int64_t bookmark_ns = view_bookmarks(view)[key - 'a'];
+    if (bookmark_ns == VIEW_NO_TIME) {
+        view_say(view, "there is no bookmark %c: m%c sets it", key, key);
         return;
     }
-    const int64_t by_ns = mark_ns - view->cursor_ns;
-    view_reveal(view, mark_ns, VIEW_KEY_NONE);
-    view_set_cursor(view, mark_ns);
-    view_say(view, "mark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
+    const int64_t by_ns = bookmark_ns - view->cursor_ns;
+    view_reveal(view, bookmark_ns, VIEW_KEY_NONE);
+    view_set_cursor(view, bookmark_ns);
+    view_say(view, "bookmark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
              by_ns < 0 ? "before" : "behind");
 }
 
 static void await_letter(struct view *view, int key)
 {
-    view->next_key = key == 'm' ? take_mark : go_to_mark;
+    view->next_key = key == 'm' ? set_bookmark : go_to_bookmark;
     view_say(view, "%s: a to z",
-             key == 'm' ? "Enter saves all marks; mark this moment as" : "go to mark");
+             key == 'm' ? "Enter saves all bookmarks; bookmark this moment as" : "go to bookmark");
 }
 
 /* ---- The range ---------------------------------------------------------------------------- */
@@ -286,8 +286,8 @@ void view_describe_range(struct view *view, struct view_lines *lines)
         add_kernels(view, begin_ns, end_ns, lines);
 }
 
-/* On the ruler: the range's ends and the marks' letters. */
-void view_draw_marks(struct view *view, struct view_area axis)
+/* On the ruler: the range's ends and the bookmarks' letters. */
+void view_draw_bookmarks(struct view *view, struct view_area axis)
 {
     int64_t begin_ns, end_ns;
     const struct view_window w = view->window;
@@ -303,10 +303,10 @@ void view_draw_marks(struct view *view, struct view_area axis)
         if (end_ns - w.begin_ns < w.span_ns)
             view_put(axis, 0, to, ']', VIEW_STYLE_SELECT | VIEW_BOLD);
     }
-    for (int i = 0; i < VIEW_MARKS; i++) {
-        const int64_t mark_ns = view_marks(view)[i];
-        if (mark_ns != VIEW_NO_TIME)
-            view_put(axis, 0, view_column_of(w, axis.columns, mark_ns), (uint32_t)('a' + i),
+    for (int i = 0; i < VIEW_BOOKMARKS; i++) {
+        const int64_t bookmark_ns = view_bookmarks(view)[i];
+        if (bookmark_ns != VIEW_NO_TIME)
+            view_put(axis, 0, view_column_of(w, axis.columns, bookmark_ns), (uint32_t)('a' + i),
                      VIEW_STYLE_KEY | VIEW_BOLD | VIEW_REVERSE);
     }
 }
@@ -316,7 +316,7 @@ static const struct view_binding bindings[] = {
      start_or_stop},
     {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
     {'m', VIEW_KEY_NONE, "m '",
-     "mark this moment with a letter (Enter saves all beside the trace); go to a mark",
+     "bookmark this moment with a letter (Enter saves all beside the trace); go to one",
      await_letter},
     {'\'', VIEW_KEY_NONE, "", NULL, await_letter},
     {0, 0, NULL, NULL, NULL},
@@ -324,8 +324,8 @@ static const struct view_binding bindings[] = {
 
 static void init(struct view *view)
 {
-    for (size_t i = 0; i < VIEW_MARKS; i++)
-        view_marks(view)[i] = VIEW_NO_TIME;
+    for (size_t i = 0; i < VIEW_BOOKMARKS; i++)
+        view_bookmarks(view)[i] = VIEW_NO_TIME;
 }
 
 static void finish(struct view *view)
@@ -336,8 +336,8 @@ static void finish(struct view *view)
 static void restore(struct view *view, const struct view *old)
 {
     int64_t begin_ns, end_ns;
-    for (size_t i = 0; i < VIEW_MARKS; i++)
-        view_marks(view)[i] = view_same_moment(view, old, view_marks(old)[i]);
+    for (size_t i = 0; i < VIEW_BOOKMARKS; i++)
+        view_bookmarks(view)[i] = view_same_moment(view, old, view_bookmarks(old)[i]);
     view->range = old->range;
     view->range_begin_ns = view_same_moment(view, old, old->range_begin_ns);
     view->range_end_ns = view_same_moment(view, old, old->range_end_ns);

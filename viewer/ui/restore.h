@@ -7,9 +7,9 @@
 #include "viewer/ui/view.h"
 
 /* Takes what the view's jobs have done, starts those that make what `old` has and this one lacks,
- * and copies the rest: window, cursor, selection, tracks, marks, search, panel, what is typed just
- * now, what was given up and the message. What reached the end of the trace still does. False: jobs
- * run; it is complete once a later call returns true. */
+ * and copies the rest: window, cursor, selection, tracks, bookmarks, search, panel, what is typed
+ * just now, what was given up and the message. What reached the end of the trace still does. False:
+ * jobs run; it is complete once a later call returns true. */
 bool view_restore(struct view *view, const struct view *old);
 
 /* For the parts: what a moment or a buffer of `old` is in the view; VIEW_NO_REF: it is not there.

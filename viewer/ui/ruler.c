@@ -69,7 +69,7 @@ static void draw(struct view *view, struct view_area area)
         if (column + 1 + view_text_columns(label) <= axis.columns)
             view_write(axis, 0, column + 1, VIEW_STYLE_DIM, label);
     }
-    view_draw_marks(view, axis);
+    view_draw_bookmarks(view, axis);
     const int cursor = view_column_of(w, axis.columns, view->cursor_ns);
     const uint32_t covered = view_character(axis, 0, cursor);
     if (covered == ' ' || covered == 0x2502) /* a digit stays legible */

@@ -61,7 +61,7 @@ struct view_pointer {
 
 /* ---- The state ---------------------------------------------------------------------------- */
 
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_BOOKMARKS = 26, VIEW_VISITED = 64 };
 
 struct view_window {
     int64_t begin_ns, span_ns;

@@ -275,7 +275,7 @@ TEST(the_screen_s_thread_reads_nothing)
     assert_int_equal(view_selected(f.view, &(struct view_span){0})->begin_ns,
                      selected.begin_ns + by_ns);
     assert_int_equal(f.view->range_begin_ns, range_ns + by_ns);
-    assert_int_not_equal(view_marks(f.view)[1], VIEW_NO_TIME);
+    assert_int_not_equal(view_bookmarks(f.view)[1], VIEW_NO_TIME);
     assert_true(view_meter_rows(f.view) > 0);
     assert_int_equal(current_finding(f.view)->kind, finding);
     assert_int_equal(f.view->track_height, 2);

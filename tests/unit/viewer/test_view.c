@@ -306,7 +306,7 @@ TEST(commas_and_points_visit_the_same_kernel)
     assert_int_equal(seen, expected);
 }
 
-/* ---- Filter, marks, ranges, iterations, hidden tracks ---- */
+/* ---- Filter, bookmarks, ranges, iterations, hidden tracks ---- */
 
 static bool repeats_others(const struct view_track *track)
 {
@@ -423,9 +423,9 @@ TEST(marks_are_gone_back_to)
     type("'a");
     assert_int_equal(view->cursor_ns, 1500000);
     type("'b");
-    assert_string_equal(view->message, "there is no mark b: mb sets it");
+    assert_string_equal(view->message, "there is no bookmark b: mb sets it");
     type("m1");
-    assert_string_equal(view->message, "marks are letters from a to z");
+    assert_string_equal(view->message, "bookmarks are letters from a to z");
     assert_int_equal(view->cursor_ns, 1500000);
 }
 

@@ -150,10 +150,13 @@ TEST(commands_are_found_by_their_words)
     assert_null(view->prompt);
     assert_non_null(view_command_run(view, "go 100%"));
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
-    assert_non_null(view_command_run(view, "mark a"));
-    assert_int_equal(view_marks(view)[0], m->last_ns - 1);
+    assert_non_null(view_command_run(view, "bookmark a"));
+    assert_int_equal(view_bookmarks(view)[0], m->last_ns - 1);
     assert_non_null(view_command_run(view, "first"));
-    assert_non_null(view_command_run(view, "go to mark a")); /* and not: go "to mark a" */
+    assert_non_null(view_command_run(view, "go to mark a")); /* the older word */
+    assert_int_equal(view->cursor_ns, m->last_ns - 1);
+    assert_non_null(view_command_run(view, "first"));
+    assert_non_null(view_command_run(view, "go to bookmark a")); /* and not: go "to bookmark a" */
     assert_int_equal(view->cursor_ns, m->last_ns - 1);
     char typed[VIEW_PROMPT_BYTES] = "prev";
     view_command_prompt.complete(typed, sizeof typed);
@@ -219,7 +222,7 @@ TEST(a_longer_trace_shows_the_same)
     assert_non_null(view_selected(next, &(struct view_span){0}));
     assert_int_equal(view_selected(next, &(struct view_span){0})->begin_ns, selected.begin_ns);
     assert_int_equal(view_selected(next, &(struct view_span){0})->ref, selected.ref);
-    assert_int_equal(view_marks(next)[1], view_marks(view)[1]);
+    assert_int_equal(view_bookmarks(next)[1], view_bookmarks(view)[1]);
     assert_int_equal(next->panel, VIEW_PANEL_SUBMISSIONS);
     assert_non_null(next->filter);
     view_draw(next, &screen);

@@ -217,7 +217,7 @@ static struct view *reopened(void)
 {
     struct view *fresh;
     assert_int_equal(view_create(model, &fresh), HAL_OK);
-    view_marks_load(fresh);
+    view_bookmarks_load(fresh);
     return fresh;
 }
 
@@ -226,14 +226,14 @@ TEST(marks_stay_beside_the_trace)
     char marks[96];
     snprintf(marks, sizeof marks, "%s.marks", path);
     struct view *fresh = reopened(); /* nothing was saved */
-    assert_int_equal(view_marks(fresh)[0], VIEW_NO_TIME);
+    assert_int_equal(view_bookmarks(fresh)[0], VIEW_NO_TIME);
     view_destroy(fresh);
     type("g500us<Enter>mag1ms<Enter>mzm<Enter>");
-    assert_non_null(strstr(view->message, "2 marks saved"));
+    assert_non_null(strstr(view->message, "2 bookmarks saved"));
     fresh = reopened();
-    assert_int_equal(view_marks(fresh)[0], 500000);
-    assert_int_equal(view_marks(fresh)[25], 1000000);
-    assert_int_equal(view_marks(fresh)[1], VIEW_NO_TIME);
+    assert_int_equal(view_bookmarks(fresh)[0], 500000);
+    assert_int_equal(view_bookmarks(fresh)[25], 1000000);
+    assert_int_equal(view_bookmarks(fresh)[1], VIEW_NO_TIME);
     view_destroy(fresh);
 
     static const char *const odd[] = {"",
@@ -249,8 +249,8 @@ TEST(marks_stay_beside_the_trace)
         fputs(odd[i], file);
         fclose(file);
         fresh = reopened();
-        for (int k = 0; k < VIEW_MARKS; k++)
-            assert_int_equal(view_marks(fresh)[k], VIEW_NO_TIME);
+        for (int k = 0; k < VIEW_BOOKMARKS; k++)
+            assert_int_equal(view_bookmarks(fresh)[k], VIEW_NO_TIME);
         view_destroy(fresh);
     }
     unlink(marks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks that stay: in a file TRACE.marks beside the trace, a line "a 1234" for each, in nanoseconds
- * since the capture began, so that they hold for a longer reading of the same file, too. */
+/* Bookmarks that stay: in a file TRACE.marks beside the trace, a line "a 1234" for each, in
+ * nanoseconds since the capture began, so that they hold for a longer reading of the same file,
+ * too. */
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 
@@ -20,35 +21,36 @@ static bool name_of(const struct view *view, const char *end, char out[PATH_BYTE
     return snprintf(out, PATH_BYTES, "%s.marks%s", view->model->path, end) < PATH_BYTES;
 }
 
-static bool write_marks(const struct view *view, FILE *file, size_t *out_count)
+static bool write_bookmarks(const struct view *view, FILE *file, size_t *out_count)
 {
     *out_count = 0;
-    for (int i = 0; i < VIEW_MARKS; i++) {
-        if (view_marks(view)[i] == VIEW_NO_TIME)
+    for (int i = 0; i < VIEW_BOOKMARKS; i++) {
+        if (view_bookmarks(view)[i] == VIEW_NO_TIME)
             continue;
-        fprintf(file, "%c %" PRId64 "\n", 'a' + i, view_marks(view)[i] + view->model->offset_ns);
+        fprintf(file, "%c %" PRId64 "\n", 'a' + i,
+                view_bookmarks(view)[i] + view->model->offset_ns);
         ++*out_count;
     }
     const bool failed = ferror(file) != 0;
     return fclose(file) == 0 && !failed;
 }
 
-/* Under another name first: marks that were saved before are not lost half way. */
-void view_marks_save(struct view *view)
+/* Under another name first: bookmarks that were saved before are not lost half way. */
+void view_bookmarks_save(struct view *view)
 {
     char path[PATH_BYTES], fresh[PATH_BYTES];
     size_t count;
     if (!name_of(view, "", path) || !name_of(view, ".new", fresh)) {
-        view_say(view, "the trace's name is too long to save marks beside it");
+        view_say(view, "the trace's name is too long to save bookmarks beside it");
         return;
     }
     FILE *file = fopen(fresh, "w");
-    if (!file || !write_marks(view, file, &count) || rename(fresh, path) != 0) {
+    if (!file || !write_bookmarks(view, file, &count) || rename(fresh, path) != 0) {
         view_say(view, "cannot write %s: %s", path, strerror(errno));
         unlink(fresh);
         return;
     }
-    view_say(view, "%s saved in %s", view_things(count, "mark").text, path);
+    view_say(view, "%s saved in %s", view_things(count, "bookmark").text, path);
 }
 
 static void take_line(struct view *view, const char *line)
@@ -64,11 +66,11 @@ static void take_line(struct view *view, const char *line)
         __builtin_sub_overflow((int64_t)number, m->offset_ns, &ns) || ns < m->first_ns ||
         ns >= m->last_ns)
         return;
-    view_marks(view)[line[0] - 'a'] = ns;
+    view_bookmarks(view)[line[0] - 'a'] = ns;
 }
 
-/* What is no mark of this trace is left out: the file is anybody's. */
-void view_marks_load(struct view *view)
+/* What is no bookmark of this trace is left out: the file is anybody's. */
+void view_bookmarks_load(struct view *view)
 {
     enum { MOST_LINES = 1000 };
     char path[PATH_BYTES], line[80];
