@@ -158,7 +158,7 @@ bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t
 
 /* While a thread waits for content memory, compresses contents only if that is fast and at least
  * halves them. trace_recompress makes such a file small. */
-void trace_writer_hurry(struct trace_writer *writer, bool hurries);
+void trace_writer_low_latency(struct trace_writer *writer, bool low_latency);
 
 /* Adds a content whose bytes are in another trace and not in this one. */
 enum hal_status trace_writer_refer(struct trace_writer *writer,

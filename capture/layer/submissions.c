@@ -185,7 +185,7 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
     capture_call_begin(call);
     const enum hal_status status = next->ops->queue_submit(next, &wrapped);
     capture_call_result(call, "hal_queue_submit", status);
-    capture_outputs_handed_in(&wrapped, submission);
+    capture_outputs_submitted(&wrapped, submission);
     if (status != HAL_OK) {
         capture_outputs_retire(capture, NULL, entry, false);
         capture_inflight_retire(&capture->inflight, entry, CAPTURE_SUBMISSION_REFUSED);

@@ -98,7 +98,7 @@ static void store_with_content(struct capture_drain *drain, const struct capture
     const bool is_short =
         capture_staging_used(&drain->stream->staging) > drain->stream->staging.bytes / 2;
     for (unsigned i = 0; (writer = writer_at(drain, i)); i++) {
-        trace_writer_hurry(writer, is_short);
+        trace_writer_low_latency(writer, is_short);
         memcpy(drain->scratch, event, event->bytes);
         const enum hal_status status = number_contents(drain, writer, drain->scratch);
         if (status != HAL_OK)

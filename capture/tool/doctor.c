@@ -32,7 +32,7 @@ struct report {
     size_t count;
 };
 
-void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *mend,
+void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *fix,
                 const char *format, ...)
 {
     va_list arguments;
@@ -40,7 +40,7 @@ void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, con
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);
     finding->verdict = verdict;
-    snprintf(finding->mend, sizeof finding->mend, "%s", mend ? mend : "");
+    snprintf(finding->fix, sizeof finding->fix, "%s", fix ? fix : "");
 }
 
 static struct doctor_finding *add(struct report *report, const char *subject)
@@ -252,7 +252,7 @@ static bool print_json(const struct report *report)
         trace_json_member_text(&text, "subject", finding->subject);
         trace_json_member_text(&text, "verdict", verdict_name(finding->verdict));
         trace_json_member_text(&text, "text", finding->text);
-        trace_json_member_text(&text, "mend", finding->mend);
+        trace_json_member_text(&text, "fix", finding->fix);
         trace_json_close(&text, '}');
         trace_text_append(&text, "\n", 1);
         text.needs_comma = false;
@@ -272,8 +272,8 @@ static void print_text(const struct report *report)
         trace_text_label(&text, finding->text, strlen(finding->text));
         hal_print(stdout, "%-7s %-9s %.*s\n", verdict_name(finding->verdict), finding->subject,
                   (int)text.bytes, text.data ? text.data : "");
-        if (finding->mend[0])
-            hal_print(stdout, "%17s to mend it: %s\n", "", finding->mend);
+        if (finding->fix[0])
+            hal_print(stdout, "%17s to fix it: %s\n", "", finding->fix);
         trace_text_finish(&text);
     }
     if (counts[DOCTOR_BROKEN])
@@ -332,7 +332,7 @@ int capture_doctor(char **argv, void (*print_version)(void))
     static const struct hal_option table[] = {
         {.name = "json",
          .help = "a line of JSON for each finding: subject, verdict (fine, note, broken), text, "
-                 "mend"},
+                 "fix"},
         {0}};
     const struct hal_command_line line = {
         .program = "hal-capture",
@@ -343,7 +343,7 @@ int capture_doctor(char **argv, void (*print_version)(void))
             "kernel\n"
             "compiler, a capture, its replay, and what of the system makes them fast and safe; "
             "says how\n"
-            "to mend what does not work. (hal-capture -- doctor captures a program of that "
+            "to fix what does not work. (hal-capture -- doctor captures a program of that "
             "name.)\n",
         .notes = "Exit status: 0 all that is needed works, 1 something is broken, 2 usage.\n",
         .options = table,

@@ -23,7 +23,7 @@ struct doctor_finding {
     const char *subject; /* one word */
     enum doctor_verdict verdict;
     char text[512];
-    char mend[512]; /* what to do; "": nothing */
+    char fix[512]; /* what to do; "": nothing */
 };
 
 /* Compiles and runs a kernel on the CPU driver while a capture records it into a trace in `folder`,
@@ -32,8 +32,8 @@ struct doctor_finding {
 enum { DOCTOR_TRIALS = 3 };
 void doctor_try_everything(const char *folder, struct doctor_finding out_findings[DOCTOR_TRIALS]);
 
-/* Fills in text and mend as printf does; `mend` may be NULL. */
-void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *mend,
+/* Fills in text and fix as printf does; `fix` may be NULL. */
+void doctor_say(struct doctor_finding *finding, enum doctor_verdict verdict, const char *fix,
                 const char *format, ...) HAL_PRINTF(4, 5);
 
 #endif

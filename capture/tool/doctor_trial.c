@@ -218,8 +218,8 @@ static char *find_line(char *text, const char *beginning)
 
 static void judge_replay(char *output, int state, struct doctor_finding *finding)
 {
-    const char *const mend = "hal-replay runs strangers' kernels in a sandbox, which this system "
-                             "cannot build wholly; a container's rules may forbid Landlock";
+    const char *const fix = "hal-replay runs strangers' kernels in a sandbox, which this system "
+                            "cannot build wholly; a container's rules may forbid Landlock";
     const char *missing;
     if (WIFSIGNALED(state)) {
         doctor_say(finding, DOCTOR_BROKEN, NULL, "hal-replay was ended by signal %d",
@@ -232,7 +232,7 @@ static void judge_replay(char *output, int state, struct doctor_finding *finding
                    "hal-replay ended with exit status %d: %s", WEXITSTATUS(state),
                    last ? last + 1 : output);
     } else if ((missing = find_line(output, "sandbox: "))) {
-        doctor_say(finding, DOCTOR_NOTE, mend, "the same bytes came out, but %s", missing);
+        doctor_say(finding, DOCTOR_NOTE, fix, "the same bytes came out, but %s", missing);
     } else {
         doctor_say(finding, DOCTOR_FINE, NULL, "the same bytes came out, in the sandbox");
     }

@@ -97,12 +97,12 @@ static int check_policies(const struct options *options)
             continue;
         snprintf(flag, sizeof flag, "device_profiling_%s", policies[i].flag);
         if (hal_flags_check(flag, value, source) != HAL_OK)
-            return capture_complain(EXIT_USAGE, "%s", hal_message());
+            return capture_message(EXIT_USAGE, "%s", hal_message());
         if (i < WINDOW)
             continue;
         if (window[0])
-            return capture_complain(EXIT_USAGE, "a capture has one window: %s or %s", window,
-                                    source);
+            return capture_message(EXIT_USAGE, "a capture has one window: %s or %s", window,
+                                   source);
         memcpy(window, source, sizeof window);
     }
     return 0;
@@ -119,7 +119,7 @@ static int read_environment(struct options *options)
         return 0;
     options->force = strcmp(force, "true") == 0 || strcmp(force, "1") == 0;
     if (!options->force && strcmp(force, "false") != 0 && strcmp(force, "0") != 0)
-        return capture_complain(EXIT_USAGE, "%s must be true or false, not '%s'", name, force);
+        return capture_message(EXIT_USAGE, "%s must be true or false, not '%s'", name, force);
     return 0;
 }
 
@@ -201,7 +201,7 @@ static const struct hal_command_line command_line = {
     .program = "hal-capture",
     .usage =
         "usage: hal-capture [options] [--] program [arguments]\n"
-        "       hal-capture doctor [--json]     what works on this machine, and how to mend the "
+        "       hal-capture doctor [--json]     what works on this machine, and how to fix the "
         "rest\n"
         "Runs the program and captures the work that it gives to its devices into a trace file.\n",
     .notes =
@@ -224,7 +224,7 @@ static const struct hal_command_line command_line = {
 static bool answer(enum hal_asked asked, int *out_exit)
 {
     if (hal_command_line_answer(&command_line, asked) != HAL_OK)
-        *out_exit = capture_complain(EXIT_UNWRITTEN, "%s", hal_message());
+        *out_exit = capture_message(EXIT_UNWRITTEN, "%s", hal_message());
     return false;
 }
 
@@ -235,13 +235,13 @@ static bool read_options(char **argv, struct options *options, int *out_exit)
     *options = (struct options){0};
     *out_exit = 0;
     if (hal_command_line_parse(&command_line, argv, options, &words) != HAL_OK)
-        *out_exit = capture_complain(EXIT_USAGE, "%s", hal_message());
+        *out_exit = capture_message(EXIT_USAGE, "%s", hal_message());
     else if (words.asked != HAL_ASKED_NOTHING)
         return answer(words.asked, out_exit);
     else if (!words.count)
-        *out_exit = capture_complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
+        *out_exit = capture_message(EXIT_USAGE, "which program? (hal-capture --help says more)");
     else if (options->output && strcmp(options->output, "--") == 0)
-        *out_exit = capture_complain(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
+        *out_exit = capture_message(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
     else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;
     options->command = words.words;
@@ -272,18 +272,18 @@ static int check_destination(const char *path, bool force)
         return 0;
     }
     if (errno != EEXIST)
-        return capture_complain(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
+        return capture_message(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
     struct stat found;
     if (stat(path, &found) != 0)
-        return errno == ENOENT ? capture_complain(EXIT_USAGE, "'%s' is a link to nothing", path)
-                               : capture_complain(EXIT_USAGE, "'%s': %s", path, strerror(errno));
+        return errno == ENOENT ? capture_message(EXIT_USAGE, "'%s' is a link to nothing", path)
+                               : capture_message(EXIT_USAGE, "'%s': %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode))
-        return capture_complain(EXIT_USAGE, "'%s' is %s", path,
-                                S_ISDIR(found.st_mode) ? "a folder" : "not a regular file");
+        return capture_message(EXIT_USAGE, "'%s' is %s", path,
+                               S_ISDIR(found.st_mode) ? "a folder" : "not a regular file");
     if (!force)
-        return capture_complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
+        return capture_message(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
     if (access(path, W_OK) != 0)
-        return capture_complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
+        return capture_message(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
     return 0;
 }
 
@@ -297,14 +297,14 @@ static int make_path(const struct options *options, long process, char *out_path
     if (absolute)
         folder[0] = '\0';
     else if (!getcwd(folder, sizeof folder))
-        return capture_complain(EXIT_USAGE, "the working folder: %s", strerror(errno));
+        return capture_message(EXIT_USAGE, "the working folder: %s", strerror(errno));
     const char *slash = absolute ? "" : "/";
     const int length =
         options->output
             ? snprintf(out_path, bytes, "%s%s%s", folder, slash, options->output)
             : snprintf(out_path, bytes, "%s%s%s.%ld.pb.zst", folder, slash, program, process);
     if (length < 0 || (size_t)length >= bytes)
-        return capture_complain(EXIT_USAGE, "the path of the trace is too long");
+        return capture_message(EXIT_USAGE, "the path of the trace is too long");
     return 0;
 }
 
@@ -375,12 +375,12 @@ static void become_program(const struct options *options, int failure_pipe)
     _exit(told < 0 ? EXIT_CANNOT_START : EXIT_NOT_FOUND);
 }
 
-/* Starts the program; 0, or the exit status after a complaint. */
+/* Starts the program; 0, or the exit status after a message. */
 static int start(const struct options *options, const struct signals *before, pid_t *out_process)
 {
     int ends[2], error = 0;
     if (!hal_pipe(ends))
-        return capture_complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
+        return capture_message(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
     const pid_t process = fork();
     if (process == 0) {
         restore_signals(before);
@@ -389,7 +389,7 @@ static int start(const struct options *options, const struct signals *before, pi
     close(ends[1]);
     if (process < 0) {
         close(ends[0]);
-        return capture_complain(EXIT_CANNOT_START, "cannot start a process: %s", strerror(errno));
+        return capture_message(EXIT_CANNOT_START, "cannot start a process: %s", strerror(errno));
     }
     ssize_t told;
     do
@@ -400,8 +400,8 @@ static int start(const struct options *options, const struct signals *before, pi
     if (told != (ssize_t)sizeof error)
         return 0;
     waitpid(process, NULL, 0);
-    return capture_complain(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_START,
-                            "cannot run '%s': %s", options->command[0], strerror(error));
+    return capture_message(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_START,
+                           "cannot run '%s': %s", options->command[0], strerror(error));
 }
 
 /* Passes signals on until the program has ended. */
@@ -411,8 +411,8 @@ static int wait_for(pid_t process)
     int status;
     for (pid_t ended; (ended = waitpid(process, &status, WNOHANG)) != process;) {
         if (ended < 0)
-            return capture_complain(EXIT_CANNOT_START, "cannot wait for the program: %s",
-                                    strerror(errno));
+            return capture_message(EXIT_CANNOT_START, "cannot wait for the program: %s",
+                                   strerror(errno));
         const int number = hal_signal_wait(&awaited, HAL_FOREVER);
         if (number && number != SIGCHLD)
             kill(process, number);
@@ -436,7 +436,7 @@ int main(int argc, char **argv)
         return exit_status;
     capture_orphans_remove(path, options.quiet);
     if (hal_run_create(run, sizeof run) != HAL_OK)
-        return capture_complain(EXIT_CANNOT_START, "%s", hal_message());
+        return capture_message(EXIT_CANNOT_START, "%s", hal_message());
     options.run = run;
     take_signals(&signals_before);
     exit_status = start(&options, &signals_before, &process);

@@ -139,14 +139,14 @@ bool capture_orphan_complete(const char *path, const char *name, const struct tr
         fputs("; Ctrl-\\ leaves that to hal-trace recover\n", stderr);
     }
     if (trace_recover(&(struct trace_recover_options){.path = path}, &recovered) != HAL_OK) {
-        capture_complain(0, "%s: cannot be completed: %s", name, hal_message());
+        capture_message(0, "%s: cannot be completed: %s", name, hal_message());
         return false;
     }
     if (!quiet)
-        capture_complain(0,
-                         "%s: its process ended before the capture did; completed, with %" PRIu64
-                         " events out of its sidecar",
-                         name, recovered.sidecar_events);
+        capture_message(0,
+                        "%s: its process ended before the capture did; completed, with %" PRIu64
+                        " events out of its sidecar",
+                        name, recovered.sidecar_events);
     return true;
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int capture_complain(int exit_status, const char *format, ...)
+int capture_message(int exit_status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -110,7 +110,7 @@ static bool summarize(const struct capture_summary *wanted, const char *path)
 {
     struct trace_reader *reader;
     if (open_completed(wanted, path, &reader) != HAL_OK) {
-        capture_complain(0, "the trace is not readable: %s", hal_message());
+        capture_message(0, "the trace is not readable: %s", hal_message());
         capture_orphans_remove(path, wanted->quiet);
         return false;
     }
@@ -125,10 +125,10 @@ static bool summarize(const struct capture_summary *wanted, const char *path)
         fputc('\n', stderr);
     }
     if (missing[0])
-        capture_complain(0, "%s: the trace is incomplete: %s", name, missing);
+        capture_message(0, "%s: the trace is incomplete: %s", name, missing);
     if (trace_reader_recoverable(reader) && !strchr(name, '\''))
-        capture_complain(0, "what was recorded and is not in the file: hal-trace recover '%s'",
-                         name);
+        capture_message(0, "what was recorded and is not in the file: hal-trace recover '%s'",
+                        name);
     trace_reader_close(reader);
     return true;
 }
@@ -148,16 +148,16 @@ bool capture_summarize(const struct capture_summary *wanted)
             recorded &= summarize(wanted, entry + 1);
             traces++;
         } else if (entry[0] == HAL_RUN_FAILED) {
-            capture_complain(0, "%s", entry + 1);
+            capture_message(0, "%s", entry + 1);
             recorded = false;
         } else if (entry[0] == HAL_RUN_MISSED) {
-            capture_complain(0, "%s", hal_shown(entry + 1).text);
+            capture_message(0, "%s", hal_shown(entry + 1).text);
             missed++;
         }
     }
     if (!traces && !missed && recorded)
-        capture_complain(0, "'%s' opened no device%s: there is no trace", wanted->program,
-                         wanted->is_part ? ", or did not reach the window" : "");
+        capture_message(0, "'%s' opened no device%s: there is no trace", wanted->program,
+                        wanted->is_part ? ", or did not reach the window" : "");
     hal_run_close(&run);
     return recorded;
 }

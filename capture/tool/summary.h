@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Prints a line; returns the exit status. */
-int capture_complain(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
+int capture_message(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
 
 /* Prints "1.5 MiB" to standard error. */
 void capture_print_size(uint64_t bytes);

@@ -446,7 +446,7 @@ void capture_outputs_prepare(struct capture *capture, struct capture_submission 
     wrapped->command_count++;
 }
 
-void capture_outputs_handed_in(struct hal_submission *wrapped,
+void capture_outputs_submitted(struct hal_submission *wrapped,
                                const struct hal_submission *submission)
 {
     if (wrapped->commands != submission->commands)

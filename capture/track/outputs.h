@@ -66,10 +66,10 @@ enum hal_status capture_outputs_clear(struct capture *capture,
                                       struct hal_buffer *buffer) HAL_CHECKED;
 
 /* Adds the copies to the next submission. wrapped->commands is then a list that
- * capture_outputs_handed_in frees, whether or not the driver accepts it. */
+ * capture_outputs_submitted frees, whether or not the driver accepts it. */
 void capture_outputs_prepare(struct capture *capture, struct capture_submission *entry,
                              struct hal_submission *wrapped);
-void capture_outputs_handed_in(struct hal_submission *wrapped,
+void capture_outputs_submitted(struct hal_submission *wrapped,
                                const struct hal_submission *submission);
 
 /* The work has ended; call before that is recorded. `thread` NULL: records nothing. */

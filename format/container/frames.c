@@ -163,7 +163,7 @@ static enum hal_status pays_to_compress(struct trace_output *output, const uint8
     if (bytes < 4 * PROBE_BYTES)
         return HAL_OK;
     HAL_TRY(compress(output, data + bytes / 2, PROBE_BYTES, CONTENT_LEVEL));
-    const size_t saving = PROBE_BYTES / (output->hurries ? 2u : 32u);
+    const size_t saving = PROBE_BYTES / (output->low_latency ? 2u : 32u);
     *out_pays = output->stored.count < PROBE_BYTES - saving;
     return HAL_OK;
 }

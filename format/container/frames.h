@@ -47,7 +47,7 @@ struct trace_output {
     size_t buffered;
     struct ZSTD_CCtx_s *compressor;
     int level;
-    bool hurries;              /* stores data uncompressed unless it shrinks to half */
+    bool low_latency;          /* stores data uncompressed unless it shrinks to half */
     struct trace_bytes stored; /* the frame being compressed */
     enum hal_status status;
     char message[HAL_MESSAGE_BYTES];

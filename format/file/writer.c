@@ -370,9 +370,9 @@ bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t
                                    bytes);
 }
 
-void trace_writer_hurry(struct trace_writer *writer, bool hurries)
+void trace_writer_low_latency(struct trace_writer *writer, bool low_latency)
 {
-    writer->output.hurries = hurries;
+    writer->output.low_latency = low_latency;
 }
 
 enum hal_status trace_writer_refer(struct trace_writer *writer,

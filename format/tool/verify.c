@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_COMPLAINTS = 20 };
+enum { MOST_DESCRIBED = 20 };
 
 struct verify {
     struct trace_reader *reader;
@@ -16,22 +16,22 @@ struct verify {
     uint64_t damaged_chunks, damaged_contents;
     struct trace_missing missing; /* in other traces, and not looked at */
     bool out_of_memory;
-    char last[HAL_MESSAGE_BYTES]; /* complaint: a damaged frame has many contents */
-    unsigned complaints;
+    char last[HAL_MESSAGE_BYTES]; /* described: a damaged frame has many contents */
+    unsigned described;
     struct tool_progress progress;
 };
 
 /* Says what is damaged, the first times. */
-static void complain(struct verify *v, uint64_t *count, enum hal_status status)
+static void describe(struct verify *v, uint64_t *count, enum hal_status status)
 {
     ++*count;
     v->out_of_memory |= status == HAL_NO_MEMORY;
     if (strcmp(v->last, hal_message()) == 0)
         return;
     snprintf(v->last, sizeof v->last, "%s", hal_message());
-    if (++v->complaints <= MOST_COMPLAINTS)
+    if (++v->described <= MOST_DESCRIBED)
         tool_error("%s", v->last);
-    if (v->complaints == MOST_COMPLAINTS)
+    if (v->described == MOST_DESCRIBED)
         tool_error("more damage is counted and not described");
 }
 
@@ -46,7 +46,7 @@ static void verify_chunks(struct verify *v)
             v->events += chunk.event_count;
             trace_chunk_free(&chunk);
         } else {
-            complain(v, &v->damaged_chunks, status);
+            describe(v, &v->damaged_chunks, status);
         }
         tool_progress(&v->progress, i + 1);
     }
@@ -82,7 +82,7 @@ static void verify_contents(struct verify *v)
                                            ? verify_content(v, i, &bytes, &capacity)
                                            : HAL_OK;
         if (status != HAL_OK)
-            complain(v, &v->damaged_contents, status);
+            describe(v, &v->damaged_contents, status);
         tool_progress(&v->progress, chunks + i);
     }
     free(bytes);

@@ -21,7 +21,7 @@ typedef void hal_log_sink(void *user, enum hal_log_level level, const char *text
 HAL_API void hal_log_set_sink(hal_log_sink *sink, void *user);
 HAL_API void hal_log_set_level(enum hal_log_level level);
 
-/* What is no complaint, and was asked for: "haltrace: text", whatever the level; a sink gets it as
+/* Not an error, and asked for: "haltrace: text", whatever the level; a sink gets it as
  * HAL_LOG_INFO. */
 HAL_API void hal_log_note(const char *format, ...) HAL_PRINTF(1, 2);
 HAL_API void hal_log(enum hal_log_level level, const char *format, ...) HAL_PRINTF(2, 3);

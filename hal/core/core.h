@@ -331,7 +331,7 @@ void hal_profiling_tell_failure(const struct hal_device *device);
 /* Ends a running capture, if any; failures are logged. Waits for the work in flight. */
 void hal_profiling_finish(struct hal_device *device);
 
-/* A capture by the late road, as hal_device_profiling_begin and _end; HAL_TIMEOUT changes nothing.
+/* A capture that begins late, as hal_device_profiling_begin and _end; HAL_TIMEOUT changes nothing.
  * `options` has no NULL left, and a claimed file. HAL_EXISTS: it is captured already; one that is
  * not captured any more has nothing to end. */
 enum hal_status hal_profiling_begin_now(struct hal_device *device,

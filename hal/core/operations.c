@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations straight on a queue: a command buffer with one command, made and handed in here. */
+/* Operations straight on a queue: a command buffer with one command, made and submitted here. */
 #include "hal/core/core.h"
 
 #include <stdio.h>

@@ -12,7 +12,7 @@ static void take_back(struct hal_command_buffer *const *commands, size_t count)
         atomic_store(&commands[i]->submitted, false);
 }
 
-/* A one-shot command buffer is handed in once, also by threads that race. */
+/* A one-shot command buffer is submitted once, also by threads that race. */
 static enum hal_status mark_submitted(struct hal_command_buffer *const *commands, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

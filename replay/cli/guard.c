@@ -19,13 +19,13 @@ static struct {
     size_t bytes;
     struct sigaction before;
 } guards[COUNT];
-static char complaint[256]; /* of the time limit */
+static char message[256]; /* of the time limit */
 
 /* Calls nothing but what a signal may. */
 static void end(int number)
 {
     if (number == SIGALRM)
-        (void)!write(STDERR_FILENO, complaint, strlen(complaint));
+        (void)!write(STDERR_FILENO, message, strlen(message));
     for (size_t i = 0; i < COUNT; i++)
         if (numbers[i] == number && guards[i].object)
             (void)!write(STDOUT_FILENO, guards[i].object, guards[i].bytes);
@@ -72,7 +72,7 @@ void replay_guard_begin(const struct replay_program *program)
             snprintf(error, sizeof error, "interrupted by signal %d (%s)", numbers[i],
                      strsignal(numbers[i]));
         if (is_timer)
-            snprintf(complaint, sizeof complaint, "hal-replay: %s\n", error);
+            snprintf(message, sizeof message, "hal-replay: %s\n", error);
         if (program->json)
             make_object(program, i, error);
         sigaction(numbers[i], NULL, &guards[i].before);

@@ -45,7 +45,7 @@ static bool print(const struct replay_program *options, const struct replay_summ
     enum hal_status status = hal_output_end();
     if (status == HAL_OK && !written)
         status = hal_fail(HAL_NO_MEMORY, "no memory for the report");
-    if (status != HAL_OK && !summary->error[0]) /* one complaint is enough */
+    if (status != HAL_OK && !summary->error[0]) /* one message is enough */
         fprintf(stderr, "hal-replay: %s\n", hal_message());
     return status == HAL_OK;
 }

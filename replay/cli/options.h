@@ -51,8 +51,8 @@ struct replay_program {
 };
 
 /* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_IO: it could
- * not be, as was said. HAL_INVALID: complained on standard error. Changes argv: values are cut into
- * parts. */
+ * not be, as was said. HAL_INVALID: the error is on standard error. Changes argv: values are cut
+ * into parts. */
 enum hal_status replay_options_parse(char **argv, struct replay_program *out_program) HAL_CHECKED;
 
 /* Frees what parsing took, also when it failed. */

@@ -16,9 +16,9 @@ bool replay_take_map(char *text, struct replay_program *program)
 {
     char *equals = strchr(text, '=');
     if (program->replay.map_count == REPLAY_MOST_MAPS)
-        return replay_complain("map", text, "one more than 16");
+        return replay_option_error("map", text, "one more than 16");
     if (!equals || equals == text)
-        return replay_complain("map", text, "not OLD=NEW");
+        return replay_option_error("map", text, "not OLD=NEW");
     *equals = '\0';
     program->maps[program->replay.map_count++] =
         (struct replay_path_map){.from = text, .to = equals + 1};
@@ -28,9 +28,9 @@ bool replay_take_map(char *text, struct replay_program *program)
 bool replay_take_base(char *text, struct replay_program *program)
 {
     if (program->load.base_count == TRACE_MAX_BASES)
-        return replay_complain("base", text, "one more than 8");
+        return replay_option_error("base", text, "one more than 8");
     if (!text[0])
-        return replay_complain("base", text, "not a trace");
+        return replay_option_error("base", text, "not a trace");
     program->bases[program->load.base_count++] = text;
     return true;
 }
@@ -38,9 +38,9 @@ bool replay_take_base(char *text, struct replay_program *program)
 bool replay_take_symbols(char *text, struct replay_program *program)
 {
     if (program->load.symbol_count == REPLAY_MOST_SYMBOLS)
-        return replay_complain("symbols", text, "one more than 16");
+        return replay_option_error("symbols", text, "one more than 16");
     if (access(text, R_OK) != 0)
-        return replay_complain("symbols", text, strerror(errno));
+        return replay_option_error("symbols", text, strerror(errno));
     program->symbols[program->load.symbol_count++] = text;
     return true;
 }
@@ -66,7 +66,7 @@ static bool read_file(const char *option, const char *text, const char *path, ui
         fclose(file);
     if (!good) {
         free(data);
-        return replay_complain(option, text, strerror(error));
+        return replay_option_error(option, text, strerror(error));
     }
     *out_data = data;
     *out_bytes = used;
@@ -79,9 +79,9 @@ static bool parse_named_file(const char *option, char *text, size_t count, uint8
 {
     char *equals = strchr(text, '=');
     if (count == REPLAY_MOST_SUBSTITUTES)
-        return replay_complain(option, text, "one more than 16");
+        return replay_option_error(option, text, "one more than 16");
     if (!equals || equals == text || !equals[1])
-        return replay_complain(option, text, "not NAME=FILE");
+        return replay_option_error(option, text, "not NAME=FILE");
     if (!read_file(option, text, equals + 1, out_data, out_bytes))
         return false;
     *equals = '\0';
@@ -100,7 +100,7 @@ static bool add_substitute(const char *option, char *text, struct replay_program
     substitute->data = data;
     if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK) {
         text[strlen(text)] = '='; /* whole again */
-        return replay_complain(option, text, "the file is neither MSL, SPIR-V nor a metallib");
+        return replay_option_error(option, text, "the file is neither MSL, SPIR-V nor a metallib");
     }
     program->replay.substitute_count++;
     return true;
@@ -133,7 +133,8 @@ bool replay_take_compare(char *text, struct replay_program *program)
     program->compare_substitute = true;
     free(program->compare_text);
     program->compare_text = hal_copy_string(text); /* cut in two later */
-    return strchr(text, '=') || replay_complain("compare", text, "neither a trace nor KERNEL=FILE");
+    return strchr(text, '=') ||
+           replay_option_error("compare", text, "neither a trace nor KERNEL=FILE");
 }
 
 bool replay_take_other_kernel(struct replay_program *program)
@@ -153,7 +154,7 @@ bool replay_take_other_kernel(struct replay_program *program)
 static bool parse_place(const char *option, const char *text, struct hal_locator *out_locator)
 {
     return hal_locator_parse(text, out_locator) == HAL_OK ||
-           replay_complain(option, text, hal_message());
+           replay_option_error(option, text, hal_message());
 }
 
 bool replay_take_stop(char *text, struct replay_program *program)
@@ -168,7 +169,7 @@ bool replay_take_loop(char *text, struct replay_program *program)
     if (!parse_place("loop", text, &program->look.loop))
         return false;
     return program->look.loop.has_dispatch ||
-           replay_complain("loop", text, "not a dispatch, such as #s12.d40");
+           replay_option_error("loop", text, "not a dispatch, such as #s12.d40");
 }
 
 bool replay_take_range(char *text, struct replay_program *program)
@@ -176,7 +177,7 @@ bool replay_take_range(char *text, struct replay_program *program)
     struct replay_inspect *look = &program->look;
     struct hal_locator_range range;
     if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
-        return replay_complain("range", text, hal_message());
+        return replay_option_error("range", text, hal_message());
     look->is_range = true;
     look->has_begin = range.has_first;
     look->begin = range.first;
@@ -195,7 +196,7 @@ static bool add_output(const char *option, const char *path, struct replay_progr
                        size_t *out_index)
 {
     if (program->output_count == REPLAY_MOST_OUTPUTS)
-        return replay_complain(option, path, "one more than 8 files to write");
+        return replay_option_error(option, path, "one more than 8 files to write");
     *out_index = program->output_count;
     program->outputs[program->output_count++] = path;
     return true;
@@ -227,11 +228,11 @@ bool replay_take_dump(char *text, struct replay_program *program)
 {
     struct replay_inspect *look = &program->look;
     if (look->dump_count == REPLAY_MOST_DUMPS)
-        return replay_complain("dump", text, "one more than 8");
+        return replay_option_error("dump", text, "one more than 8");
     struct replay_dump *dump = &program->dumps[look->dump_count];
     const char *message;
     if (!cut_dump(text, dump, &message))
-        return replay_complain("dump", text, message);
+        return replay_option_error("dump", text, message);
     dump->format = ends_in(dump->path, ".npy")   ? REPLAY_DUMP_NPY
                    : ends_in(dump->path, ".txt") ? REPLAY_DUMP_TEXT
                                                  : REPLAY_DUMP_RAW;
@@ -241,7 +242,7 @@ bool replay_take_dump(char *text, struct replay_program *program)
 bool replay_take_record(char *text, struct replay_program *program)
 {
     program->record = text;
-    return (text[0] || replay_complain("record", text, "not a file")) &&
+    return (text[0] || replay_option_error("record", text, "not a file")) &&
            add_output("record", text, program, &program->record_output);
 }
 
@@ -270,6 +271,6 @@ bool replay_keeps_its_input(const struct replay_program *program)
 bool replay_take_minimal(char *text, struct replay_program *program)
 {
     program->minimal = text;
-    return (text[0] || replay_complain("minimal", text, "not a file")) &&
+    return (text[0] || replay_option_error("minimal", text, "not a file")) &&
            add_output("minimal", text, program, &program->repro_output);
 }

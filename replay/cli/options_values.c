@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-bool replay_complain(const char *option, const char *value, const char *wanted)
+bool replay_option_error(const char *option, const char *value, const char *wanted)
 {
     char why[512]; /* `wanted` may be the message that this one replaces */
     snprintf(why, sizeof why, "%s", wanted);
@@ -40,7 +40,7 @@ static bool parse_count(const char *option, const char *text, uint64_t least, ui
         *out_count <= most)
         return true;
     snprintf(wanted, sizeof wanted, "not a number from %" PRIu64 " to %" PRIu64, least, most);
-    return replay_complain(option, text, wanted);
+    return replay_option_error(option, text, wanted);
 }
 
 bool replay_take_repeat(char *text, struct replay_program *program)
@@ -59,7 +59,7 @@ bool replay_take_fill(char *text, struct replay_program *program)
     const char *rest;
     uint64_t value;
     if (!parse_number(text, &value, &rest) || rest[0] || value > UINT8_MAX)
-        return replay_complain("fill", text, "not a number from 0 to 255 (0xff)");
+        return replay_option_error("fill", text, "not a number from 0 to 255 (0xff)");
     program->replay.fill = (uint8_t)value;
     return true;
 }
@@ -69,7 +69,8 @@ static bool parse_seconds(const char *option, const char *text, int64_t *out_ns)
     char *rest;
     const double seconds = strtod(text, &rest);
     if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
-        return replay_complain(option, text, "not a number of seconds from 0.001 to 1000000000");
+        return replay_option_error(option, text,
+                                   "not a number of seconds from 0.001 to 1000000000");
     *out_ns = (int64_t)(seconds * 1e9);
     return true;
 }
@@ -93,8 +94,8 @@ bool replay_take_pace(char *text, struct replay_program *program)
         program->replay.pace = -1;
     if (rest == text ? program->replay.pace < 0
                      : !(program->replay.pace >= 0.001 && program->replay.pace <= 1e6))
-        return replay_complain("pace", text,
-                               "not asap, recorded, or a factor from 0.001x to 1000000x");
+        return replay_option_error("pace", text,
+                                   "not asap, recorded, or a factor from 0.001x to 1000000x");
     return true;
 }
 
@@ -105,7 +106,7 @@ bool replay_take_threshold(char *text, struct replay_program *program)
     program->threshold_percent = strtod(text, &rest);
     if (rest == text || rest[0] || !(program->threshold_percent >= 0) ||
         program->threshold_percent > 1000)
-        return replay_complain("threshold", text, "not a number of percent from 0 to 1000");
+        return replay_option_error("threshold", text, "not a number of percent from 0 to 1000");
     return true;
 }
 
@@ -132,7 +133,8 @@ bool replay_take_memory_limit(char *text, struct replay_program *program)
     }
     good = good && !rest[0] && value > 0 && value <= UINT64_MAX / factor;
     if (!good)
-        return replay_complain("memory-limit", text, "not a size such as 1073741824, 512M or 8G");
+        return replay_option_error("memory-limit", text,
+                                   "not a size such as 1073741824, 512M or 8G");
     program->load.memory_limit_bytes = value * factor;
     return true;
 }
@@ -143,7 +145,7 @@ bool replay_take_tolerance(char *text, struct replay_program *program)
 {
     if (replay_tolerance_parse(text, &program->replay.tolerance))
         return true;
-    return replay_complain(
+    return replay_option_error(
         "tolerance", text,
         "not abs:NUMBER, rel:NUMBER or ulp:COUNT, or several with commas between");
 }
@@ -154,7 +156,7 @@ bool replay_take_type(char *text, struct replay_program *program)
     const char *name = colon ? colon + 1 : text;
     const enum replay_type type = replay_type_parse(name, strlen(name));
     if (type == REPLAY_TYPE_UNKNOWN || colon == text)
-        return replay_complain(
+        return replay_option_error(
             "type", text,
             "not TYPE or BUFFER:TYPE, with one of f64 f32 f16 bf16 i64 i32 i16 i8 u64 "
             "u32 u16 u8");
@@ -163,7 +165,7 @@ bool replay_take_type(char *text, struct replay_program *program)
         return true;
     }
     if (program->replay.type_count == REPLAY_MOST_TYPES)
-        return replay_complain("type", text, "one more than 64 buffers");
+        return replay_option_error("type", text, "one more than 64 buffers");
     *colon = '\0';
     program->types[program->replay.type_count++] = (struct replay_type_rule){text, type};
     return true;
@@ -174,11 +176,11 @@ bool replay_take_verify(char *text, struct replay_program *program)
     program->verify_unwritten = strcmp(text, "uninitialised") == 0;
     if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0 &&
         !program->verify_unwritten)
-        return replay_complain("verify", text,
-                               access(text, F_OK) == 0
-                                   ? "expected reads, submissions or uninitialised; a trace comes "
-                                     "by itself, and is verified without any option"
-                                   : "expected reads, submissions or uninitialised");
+        return replay_option_error(
+            "verify", text,
+            access(text, F_OK) == 0 ? "expected reads, submissions or uninitialised; a trace comes "
+                                      "by itself, and is verified without any option"
+                                    : "expected reads, submissions or uninitialised");
     program->verify_submissions = text[0] == 's';
     return true;
 }
@@ -186,7 +188,7 @@ bool replay_take_verify(char *text, struct replay_program *program)
 bool replay_take_against(char *text, struct replay_program *program)
 {
     program->against = text;
-    return text[0] || replay_complain("against", text, "neither a device nor recorded");
+    return text[0] || replay_option_error("against", text, "neither a device nor recorded");
 }
 
 /* ---- What if ------------------------------------------------------------------------------- */
@@ -268,7 +270,7 @@ static bool take_change(const char *option, const char *text, size_t length,
     struct replay_what_if one = {0};
     char contradiction[REPLAY_WHAT_IF_BYTES];
     if (!parse_change(text, length, &one))
-        return replay_complain(
+        return replay_option_error(
             "what-if", option,
             "expected coalesce-submissions, drop-host-waits, drop-barriers, drop-barriers=N, "
             "drop-barriers=all, merge-dispatches or queues=N (1 to 64)");
@@ -277,7 +279,7 @@ static bool take_change(const char *option, const char *text, size_t length,
     if (!add_change(&program->change, &one)) {
         snprintf(contradiction, sizeof contradiction,
                  "'%.*s' comes after the same change with another value", (int)length, text);
-        return replay_complain("what-if", option, contradiction);
+        return replay_option_error("what-if", option, contradiction);
     }
     const size_t used = strlen(program->what_if_text);
     snprintf(program->what_if_text + used, sizeof program->what_if_text - used, "%s%.*s",

@@ -7,7 +7,7 @@
 #include "replay/cli/options.h"
 
 /* hal_fail with "--option=value: wanted"; always false. */
-bool replay_complain(const char *option, const char *value, const char *wanted);
+bool replay_option_error(const char *option, const char *value, const char *wanted);
 
 /* ---- options_values.c: numbers, words, lists ------------------------------------------------ */
 
@@ -39,7 +39,7 @@ bool replay_take_compare(char *text, struct replay_program *program);
  * that it stands in place of any other for the same kernel. The recorded way has those behind it.
  */
 bool replay_take_other_kernel(struct replay_program *program);
-/* Complains when a file to write is the trace, or one that has contents of it. */
+/* Fails when a file to write is the trace, or one that has contents of it. */
 bool replay_keeps_its_input(const struct replay_program *program);
 bool replay_take_stop(char *text, struct replay_program *program);
 bool replay_take_loop(char *text, struct replay_program *program);

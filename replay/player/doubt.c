@@ -238,7 +238,7 @@ enum hal_status replay_doubt_submit(struct replay_player *player, const struct t
     return player->doubt.bytes.count ? follow(player, submit) : HAL_OK;
 }
 
-/* Work that was handed in, and that a later event lets go, puts what it computes over the host's
+/* Work that was submitted, and that a later event lets go, puts what it computes over the host's
  * bytes. */
 enum hal_status replay_doubt_write(struct replay_player *player,
                                    const struct trace_content_event *event)

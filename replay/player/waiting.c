@@ -35,7 +35,7 @@ static bool is_reached(struct hal_semaphore *semaphore, uint64_t wanted, uint64_
     return hal_semaphore_query(semaphore, out_value) != HAL_OK || *out_value >= wanted;
 }
 
-/* The next submission handed in by now, from operation *op on, which then is the one behind it;
+/* The next submission by now, from operation *op on, which then is the one behind it;
  * NULL: there are no more. */
 static const struct trace_submit *next_submission(const struct replay_player *player, size_t *op)
 {

@@ -18,7 +18,7 @@ struct values {
     size_t count;
 };
 
-/* Submissions that are handed in as one, at the place of the last. */
+/* Submissions that become one, at the place of the last. */
 struct group {
     const struct trace_submit *members[MAX_GROUP];
     size_t count;
@@ -275,7 +275,7 @@ static void promise(struct transform *t, const struct trace_semaphore_value *val
         values_raise(&t->promised, values[i].semaphore, values[i].value);
 }
 
-/* Signals of the group are promised only once it is handed in: nothing else may rely on them. */
+/* Signals of the group are promised only once it is submitted: nothing else may rely on them. */
 static enum hal_status submit_and_promise(struct transform *t)
 {
     for (size_t i = 0; i < t->group.count; i++) {

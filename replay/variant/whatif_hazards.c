@@ -105,7 +105,7 @@ static bool changed_queue(const struct graph *g, const struct unit *a, const str
            g->variants[a->place]->queue != g->variants[b->place]->queue;
 }
 
-/* Two accesses that conflict, in the order in which they were handed in. */
+/* Two accesses that conflict, in the order in which they were submitted. */
 static void order_access(struct graph *g, uint64_t buffer, const struct entry *old,
                          const struct entry *access)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of a stranger's trace that do what no kernel may, by several roads, replayed with default
+"""Kernels of a stranger's trace that do what no kernel may, by several methods, replayed with default
 options: files, processes, limits, the network and the verdict are as they were."""
 import os
 import re
@@ -16,7 +16,7 @@ LIMIT = 2  # seconds that nothing moves
 MOST_PROCESSES = 12  # of a replay, compilers and all
 
 # How a kernel comes to a system call: all define `long call(long n, long a, long b, long c, long d)`.
-ROADS = {
+METHODS = {
     "asm": """static long call(long n, long a, long b, long c, long d) { long r; __asm__ __volatile__(
 "movq %5, %%r10; xorl %%r8d, %%r8d; xorl %%r9d, %%r9d; syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(d)
 : "rcx", "r8", "r9", "r10", "r11", "memory"); return r; }""",
@@ -62,13 +62,13 @@ PLACES = ("kernel", "constructor", "init_array")
 OPTIONS = ([], [], ["--json"], ["--dump=data@#s0={out}"], ["--record={out}"], ["--bisect"])
 
 
-def source(road, deed, place, values):
+def source(method, deed, place, values):
     body = DEEDS[deed]
     for name, value in values.items():
         body = body.replace(name, str(value))
     early = {"constructor": "__attribute__((constructor)) static void early() { deed(); }",
              "init_array": '__attribute__((section(".init_array"), used)) static void (*const early)() = deed;'}
-    return ("#include <metal_stdlib>\nusing namespace metal;\n" + ROADS[road]
+    return ("#include <metal_stdlib>\nusing namespace metal;\n" + METHODS[method]
             + "\nstatic void deed() { " + body + " }\n" + early.get(place, "")
             + "\nkernel void probe(device uint *a [[buffer(0)]], uint i [[thread_position_in_grid]]) { "
             + ("if (i == 0) deed(); " if place == "kernel" else "") + "a[i] = i + 2; }\n").encode()
@@ -120,7 +120,7 @@ def step(attack, random, state):
     if not state:
         state += prepare(attack)
     data, probe = state
-    road, deed, place = random.choice(list(ROADS)), random.choice(list(DEEDS)), random.choice(PLACES)
+    method, deed, place = random.choice(list(METHODS)), random.choice(list(DEEDS)), random.choice(PLACES)
     folder, path, out = attack.path("canaries"), attack.path("hostile.pb.zst"), attack.path("out.bin")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
@@ -132,7 +132,7 @@ def step(attack, random, state):
     with socket.create_server(("127.0.0.1", 0)) as server, \
             subprocess.Popen(["sleep", "300"], start_new_session=True) as sleeper:
         server.setblocking(False)
-        text = source(road, deed, place, {"FILE": canary, "FOLDER": folder, "SLEEPER": sleeper.pid,
+        text = source(method, deed, place, {"FILE": canary, "FOLDER": folder, "SLEEPER": sleeper.pid,
                                           "PORT": server.getsockname()[1]})
         with open(path, "wb") as file:
             file.write(frames.replace_content(data, probe, text + b"/" * 2 + b" " * (len(probe) - len(text) - 2)))
@@ -145,7 +145,7 @@ def step(attack, random, state):
             most = max(most, len(processes_with(mark.encode(), known)))
             time.sleep(0.1)
         result = attack.finish(process, limit=1)
-        check(attack, f"{deed} by {road} in {place} {' '.join(options)}", result, command, path,
+        check(attack, f"{deed} by {method} in {place} {' '.join(options)}", result, command, path,
               before != picture(folder, sleeper), processes_with(mark.encode(), known), most, was_reached(server))
         sleeper.kill()
     for name in (out, out + ".pb.zst"):

@@ -31,7 +31,7 @@ static void read_back(struct hal_buffer *buffer)
     bench_try(hal_buffer_read(buffer, 0, bytes, sizeof bytes));
 }
 
-/* Recorded, handed in and waited for. */
+/* Recorded, submitted and waited for. */
 static int64_t run_round(struct hal_device *device, struct hal_buffer *buffer,
                          struct hal_semaphore *done, uint64_t value, unsigned long pairs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The decoder submits and waits for every operation (--sync=op), and, as its author would mend it,
+/* The decoder submits and waits for every operation (--sync=op), and, as its author would fix it,
  * once per token (--sync=token): that is its own gain. coalesce-submissions on the trace of the
  * first must promise as much. In each round the programs and the replays run, in turn; so whatever
  * else the machine does meets all of them. The decoder times its tokens alone; of replays, which

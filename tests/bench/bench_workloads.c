@@ -75,8 +75,8 @@ static void record(struct hal_command_buffer *commands, struct hal_buffer *buffe
     bench_try(hal_command_buffer_end(commands));
 }
 
-static void hand_in(struct hal_device *device, struct hal_command_buffer *commands,
-                    struct hal_semaphore *semaphore, uint64_t number)
+static void submit_number(struct hal_device *device, struct hal_command_buffer *commands,
+                          struct hal_semaphore *semaphore, uint64_t number)
 {
     const struct hal_semaphore_value wait = {semaphore, number}, signal = {semaphore, number + 1};
     bench_try(hal_queue_submit(device, &(struct hal_submit_desc){.waits = &wait,
@@ -94,7 +94,7 @@ static void submit(struct hal_device *device, struct hal_buffer *buffer,
     struct hal_command_buffer *commands;
     bench_try(hal_command_buffer_create(device, NULL, &commands));
     record(commands, buffer, pairs);
-    hand_in(device, commands, semaphore, number);
+    submit_number(device, commands, semaphore, number);
 }
 
 double bench_run_commands(struct hal_device *device, const struct workload *workload)
@@ -230,7 +230,7 @@ static void submit_copy(const struct mapped *mapped, uint64_t number, uint64_t a
                                    i ? bench_mapped_bytes() - FILL_BYTES : 0, mapped->target, 0,
                                    FILL_BYTES));
     bench_try(hal_command_buffer_end(commands));
-    hand_in(mapped->device, commands, mapped->semaphore, number);
+    submit_number(mapped->device, commands, mapped->semaphore, number);
 }
 
 double bench_run_mapped(struct hal_device *device, const struct workload *workload)

@@ -53,8 +53,8 @@ static struct hal_buffer *buffer_with(struct suite *suite, struct hal_device *de
 }
 
 /* The rank's next collective, which signals its semaphore; `gate` (may be NULL) is to reach 1. */
-static enum hal_status hand_in(const struct group *group, uint32_t rank, uint64_t value,
-                               struct hal_semaphore *gate, struct hal_collective_desc desc)
+static enum hal_status submit(const struct group *group, uint32_t rank, uint64_t value,
+                              struct hal_semaphore *gate, struct hal_collective_desc desc)
 {
     const struct hal_semaphore_value wait = {gate, 1}, signal = {group->done[rank], value};
     desc.channel = group->channels[rank];
@@ -157,14 +157,14 @@ static void each_type(struct suite *suite, uint64_t type)
         for (uint32_t r = 0; r < RANKS; r++) {
             from[r] = buffer_with(suite, group.devices[r], sent[r], COUNT * bytes);
             to[r] = buffer_with(suite, group.devices[r], NULL, COUNT * bytes);
-            check_ok(suite, hand_in(&group, r, group.value, NULL,
-                                    (struct hal_collective_desc){
-                                        .operation = HAL_COLLECTIVE_ALL_REDUCE,
-                                        .type = (enum hal_element_type)type,
-                                        .reduction = (enum hal_reduction)reduction,
-                                        .count = COUNT,
-                                        .send = from[r],
-                                        .receive = to[r]}));
+            check_ok(suite,
+                     submit(&group, r, group.value, NULL,
+                            (struct hal_collective_desc){.operation = HAL_COLLECTIVE_ALL_REDUCE,
+                                                         .type = (enum hal_element_type)type,
+                                                         .reduction = (enum hal_reduction)reduction,
+                                                         .count = COUNT,
+                                                         .send = from[r],
+                                                         .receive = to[r]}));
         }
         wait_all(suite, &group, group.value);
         suite_note(suite, "reduction %d", reduction);
@@ -227,14 +227,14 @@ static void rounding_and_wrapping(struct suite *suite, uint64_t unused)
         suite_note(suite, "edge %zu", i);
         for (uint32_t r = 0; r < 2; r++) {
             buffers[r] = buffer_with(suite, group.devices[r], &values[r], bytes);
-            check_ok(suite, hand_in(&group, r, i + 1, NULL,
-                                    (struct hal_collective_desc){
-                                        .operation = HAL_COLLECTIVE_ALL_REDUCE,
-                                        .type = (enum hal_element_type)edge->type,
-                                        .reduction = (enum hal_reduction)edge->reduction,
-                                        .count = 1,
-                                        .send = buffers[r],
-                                        .receive = buffers[r]}));
+            check_ok(suite, submit(&group, r, i + 1, NULL,
+                                   (struct hal_collective_desc){
+                                       .operation = HAL_COLLECTIVE_ALL_REDUCE,
+                                       .type = (enum hal_element_type)edge->type,
+                                       .reduction = (enum hal_reduction)edge->reduction,
+                                       .count = 1,
+                                       .send = buffers[r],
+                                       .receive = buffers[r]}));
         }
         wait_all(suite, &group, i + 1);
         check_buffer(suite, buffers[0], 0, &edge->wanted, bytes);
@@ -259,13 +259,13 @@ static void order_of_the_ranks(struct suite *suite, uint64_t unused)
         const uint32_t begin = suite_random_below(suite, 4), step = 1 + 2 * (uint32_t)(round & 1);
         for (uint32_t i = 0, r = begin; i < 4; i++, r = (r + step) % 4)
             check_ok(suite,
-                     hand_in(&group, r, round, NULL,
-                             (struct hal_collective_desc){.operation = HAL_COLLECTIVE_ALL_REDUCE,
-                                                          .type = HAL_ELEMENT_F32,
-                                                          .reduction = HAL_REDUCTION_SUM,
-                                                          .count = 1,
-                                                          .send = from[r],
-                                                          .receive = to[r]}));
+                     submit(&group, r, round, NULL,
+                            (struct hal_collective_desc){.operation = HAL_COLLECTIVE_ALL_REDUCE,
+                                                         .type = HAL_ELEMENT_F32,
+                                                         .reduction = HAL_REDUCTION_SUM,
+                                                         .count = 1,
+                                                         .send = from[r],
+                                                         .receive = to[r]}));
         wait_all(suite, &group, round);
         for (uint32_t r = 0; r < 4; r++)
             check_buffer(suite, to[r], 0, &wanted, sizeof wanted);
@@ -295,16 +295,16 @@ static void all_gather(struct suite *suite, uint64_t in_place)
             to[r] = buffer_with(suite, group.devices[r], NULL, RANKS * bytes);
             if (in_place && bytes)
                 check_ok(suite, hal_buffer_write(to[r], r * bytes, own, bytes));
-            check_ok(suite, hand_in(&group, r, i + 1, NULL,
-                                    (struct hal_collective_desc){
-                                        .operation = HAL_COLLECTIVE_ALL_GATHER,
-                                        .type = HAL_ELEMENT_U32,
-                                        .count = count,
-                                        .send = in_place ? to[r]
-                                                         : buffer_with(suite, group.devices[r], own,
-                                                                       bytes),
-                                        .send_offset = in_place && bytes ? r * bytes : 0,
-                                        .receive = to[r]}));
+            check_ok(suite,
+                     submit(&group, r, i + 1, NULL,
+                            (struct hal_collective_desc){
+                                .operation = HAL_COLLECTIVE_ALL_GATHER,
+                                .type = HAL_ELEMENT_U32,
+                                .count = count,
+                                .send = in_place ? to[r]
+                                                 : buffer_with(suite, group.devices[r], own, bytes),
+                                .send_offset = in_place && bytes ? r * bytes : 0,
+                                .receive = to[r]}));
         }
         wait_all(suite, &group, i + 1);
         for (uint32_t r = 0; r < RANKS; r++)
@@ -326,15 +326,15 @@ static void reduce_scatter(struct suite *suite, uint64_t in_place)
             for (uint64_t k = 0; k < RANKS * count; k++)
                 wanted[k] += sent[k];
             to[r] = in_place ? from : buffer_with(suite, group.devices[r], NULL, bytes);
-            check_ok(suite, hand_in(&group, r, i + 1, NULL,
-                                    (struct hal_collective_desc){
-                                        .operation = HAL_COLLECTIVE_REDUCE_SCATTER,
-                                        .type = HAL_ELEMENT_U32,
-                                        .reduction = HAL_REDUCTION_SUM,
-                                        .count = count,
-                                        .send = from,
-                                        .receive = to[r],
-                                        .receive_offset = in_place && bytes ? r * bytes : 0}));
+            check_ok(suite, submit(&group, r, i + 1, NULL,
+                                   (struct hal_collective_desc){
+                                       .operation = HAL_COLLECTIVE_REDUCE_SCATTER,
+                                       .type = HAL_ELEMENT_U32,
+                                       .reduction = HAL_REDUCTION_SUM,
+                                       .count = count,
+                                       .send = from,
+                                       .receive = to[r],
+                                       .receive_offset = in_place && bytes ? r * bytes : 0}));
         }
         wait_all(suite, &group, i + 1);
         for (uint32_t r = 0; r < RANKS; r++)
@@ -353,13 +353,13 @@ static void broadcast(struct suite *suite, uint64_t root)
         for (uint32_t r = 0; r < RANKS; r++) {
             to[r] = buffer_with(suite, group.devices[r], r == root ? wanted : NULL, bytes);
             check_ok(suite,
-                     hand_in(&group, r, i + 1, NULL,
-                             (struct hal_collective_desc){.operation = HAL_COLLECTIVE_BROADCAST,
-                                                          .type = HAL_ELEMENT_F32,
-                                                          .peer = (uint32_t)root,
-                                                          .count = counts[i],
-                                                          .send = r == root ? to[r] : NULL,
-                                                          .receive = to[r]}));
+                     submit(&group, r, i + 1, NULL,
+                            (struct hal_collective_desc){.operation = HAL_COLLECTIVE_BROADCAST,
+                                                         .type = HAL_ELEMENT_F32,
+                                                         .peer = (uint32_t)root,
+                                                         .count = counts[i],
+                                                         .send = r == root ? to[r] : NULL,
+                                                         .receive = to[r]}));
         }
         wait_all(suite, &group, i + 1);
         for (uint32_t r = 0; r < RANKS; r++)
@@ -389,8 +389,8 @@ static void send_and_receive(struct suite *suite, uint64_t rounds)
                                                     .peer = from,
                                                     .count = COUNT,
                                                     .receive = buffers[to]};
-        check_ok(suite, hand_in(&group, to, ++values[to], NULL, receive));
-        check_ok(suite, hand_in(&group, from, ++values[from], NULL, send));
+        check_ok(suite, submit(&group, to, ++values[to], NULL, receive));
+        check_ok(suite, submit(&group, from, ++values[from], NULL, send));
         suite_wait(suite, group.done[from], values[from]);
         suite_wait(suite, group.done[to], values[to]);
         check_buffer(suite, buffers[to], 0, wanted, COUNT * 4);
@@ -476,7 +476,7 @@ static void run_rank(struct suite *suite, void *user)
 {
     const struct rank *rank = user;
     for (uint64_t i = 1; i <= rank->rounds; i++) {
-        check_ok(suite, hand_in(rank->group, rank->rank, i, NULL, sum_of(rank->buffer, 300)));
+        check_ok(suite, submit(rank->group, rank->rank, i, NULL, sum_of(rank->buffer, 300)));
         suite_wait(suite, rank->group->done[rank->rank], i);
     }
 }
@@ -520,7 +520,7 @@ static void twice_on_one_device(struct suite *suite, uint64_t unused)
         check_ok(suite, hal_channel_get_info(group.channels[r], &info));
         check(suite, info.rank == r && info.count == 2 && !info.label && info.group);
         buffers[r] = buffer_with(suite, group.devices[r], &values[r], sizeof values[r]);
-        check_ok(suite, hand_in(&group, r, 1, NULL, sum_of(buffers[r], 1)));
+        check_ok(suite, submit(&group, r, 1, NULL, sum_of(buffers[r], 1)));
     }
     wait_all(suite, &group, 1);
     for (uint32_t r = 0; r < 2; r++)
@@ -555,7 +555,7 @@ static void disagreement(struct suite *suite, uint64_t what)
                                                 .count = 3,
                                                 .send = buffers[r],
                                                 .receive = buffers[r]};
-        check_ok(suite, hand_in(&group, r, 1, NULL, desc));
+        check_ok(suite, submit(&group, r, 1, NULL, desc));
     }
     for (uint32_t r = 0; r < 2; r++)
         check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_PATIENCE_NS), HAL_INVALID,
@@ -563,7 +563,7 @@ static void disagreement(struct suite *suite, uint64_t what)
     /* the next one works */
     for (uint32_t r = 0; r < 2; r++) {
         group.done[r] = suite_semaphore_of(suite, group.devices[r], "again", 0);
-        check_ok(suite, hand_in(&group, r, 1, NULL, sum_of(buffers[r], 4)));
+        check_ok(suite, submit(&group, r, 1, NULL, sum_of(buffers[r], 4)));
     }
     wait_all(suite, &group, 1);
 }
@@ -578,8 +578,8 @@ static void a_rank_fails(struct suite *suite, uint64_t late)
         hal_semaphore_fail(gate, HAL_FAILED, "struck by lightning");
     for (uint32_t i = 0; i < 3; i++) {
         const uint32_t r = late ? (i + 2) % 3 : (i + 1) % 3;
-        check_ok(suite, hand_in(&group, r, 1, r == 1 ? gate : NULL,
-                                sum_of(buffer_with(suite, group.devices[r], &zero, 4), 1)));
+        check_ok(suite, submit(&group, r, 1, r == 1 ? gate : NULL,
+                               sum_of(buffer_with(suite, group.devices[r], &zero, 4), 1)));
     }
     if (late)
         hal_semaphore_fail(gate, HAL_FAILED, "struck by lightning");
@@ -593,7 +593,7 @@ static void a_rank_fails(struct suite *suite, uint64_t late)
     }
 }
 
-/* Rank 1 is released and has not handed in what rank 0 waits in, or will hand in. */
+/* Rank 1 is released and has not submitted what rank 0 waits in, or will submit. */
 static void a_rank_leaves(struct suite *suite, uint64_t late)
 {
     static const uint32_t zero = 0;
@@ -610,7 +610,7 @@ static void a_rank_leaves(struct suite *suite, uint64_t late)
         .count = 1, .devices = {devices[0]}, .channels = {channels[0]}, .done = {done}};
     if (!late)
         hal_channel_release(channels[1]);
-    const enum hal_status status = hand_in(&group, 0, 1, NULL, sum_of(buffer, 1));
+    const enum hal_status status = submit(&group, 0, 1, NULL, sum_of(buffer, 1));
     if (late)
         hal_channel_release(channels[1]);
     check_ok(suite, status);
@@ -631,13 +631,13 @@ static void never_comes(struct suite *suite, uint64_t unused)
     for (uint32_t r = 0; r < 4; r++)
         buffers[r] = buffer_with(suite, group.devices[r], &zero, sizeof zero);
     for (uint32_t r = 0; r < 3 && status == HAL_OK; r++)
-        status = hand_in(&group, r, 1, r == 2 ? gate : NULL, sum_of(buffers[r], 1));
+        status = submit(&group, r, 1, r == 2 ? gate : NULL, sum_of(buffers[r], 1));
     check_ok(suite, status);
     do /* until ranks 0 and 1 are there */
         status = hal_device_wait_idle(group.devices[1], 1000000);
     while (status == HAL_TIMEOUT && !strstr(hal_message(), "waits for ranks 2, 3 in"));
     check_fails(suite, status, HAL_TIMEOUT, "ranks 2, 3", "all-reduce", "number 0", "'ring'");
-    check_ok(suite, hand_in(&group, 3, 1, NULL, sum_of(buffers[3], 1)));
+    check_ok(suite, submit(&group, 3, 1, NULL, sum_of(buffers[3], 1)));
     check_ok(suite, hal_semaphore_signal(gate, 1));
     wait_all(suite, &group, 1);
 }
@@ -655,7 +655,7 @@ static void shared_bytes(struct suite *suite, uint64_t unused)
     for (uint32_t r = 0; r < 2; r++) {
         suite_own_channel(suite, group.channels[r]);
         group.done[r] = suite_semaphore(suite, "done", 0);
-        check_ok(suite, hand_in(&group, r, 1, NULL, sum_of(buffer, 1)));
+        check_ok(suite, submit(&group, r, 1, NULL, sum_of(buffer, 1)));
     }
     for (uint32_t r = 0; r < 2; r++)
         check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_PATIENCE_NS), HAL_INVALID,
@@ -746,7 +746,7 @@ static void wrong_collectives(struct suite *suite, uint64_t unused)
                                            .receive = here};
     for (size_t i = 0; i < SUITE_COUNT(texts); i++) {
         suite_note(suite, "wrong collective %zu", i);
-        check_fails(suite, hand_in(&group, 0, 1, NULL, bad[i]), HAL_INVALID, texts[i]);
+        check_fails(suite, submit(&group, 0, 1, NULL, bad[i]), HAL_INVALID, texts[i]);
     }
     struct hal_collective_desc of_other = good;
     of_other.channel = group.channels[1];
@@ -759,9 +759,9 @@ static void wrong_collectives(struct suite *suite, uint64_t unused)
                 "description");
     /* what was refused does not count: the first of one is the first of the other */
     check_ok(suite, hal_semaphore_signal(group.done[0], 1));
-    check_fails(suite, hand_in(&group, 0, 1, NULL, good), HAL_INVALID, "done");
-    check_ok(suite, hand_in(&group, 0, 2, NULL, good));
-    check_ok(suite, hand_in(&group, 1, 2, NULL, sum_of(there, 4)));
+    check_fails(suite, submit(&group, 0, 1, NULL, good), HAL_INVALID, "done");
+    check_ok(suite, submit(&group, 0, 2, NULL, good));
+    check_ok(suite, submit(&group, 1, 2, NULL, sum_of(there, 4)));
     wait_all(suite, &group, 2);
 }
 

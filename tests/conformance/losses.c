@@ -158,7 +158,7 @@ static void work_in_flight(struct suite *suite, uint64_t count)
     check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
 }
 
-/* A rank's device is lost while it waits for the others: they fail with it, and hand in again. */
+/* A rank's device is lost while it waits for the others: they fail with it, and submit again. */
 static void of_a_rank(struct suite *suite, uint64_t unused)
 {
     (void)unused;

@@ -63,7 +63,7 @@ static void one_after_the_other(struct suite *suite, uint64_t owner)
     check_buffer(suite, buffer, 0, wanted, sizeof wanted);
 }
 
-/* Values go to and fro, all handed in before the first may start. */
+/* Values go to and fro, all submitted before the first may start. */
 static void ping_pong(struct suite *suite, uint64_t rounds)
 {
     struct pair pair = open_pair(suite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V executables, where the driver runs them: the road through the HAL; what such kernels
+/* SPIR-V executables, where the driver runs them: the path through the HAL; what such kernels
  * compute is tests/unit/spirv/test_spirv_*. */
 #include "tests/conformance/spirv.comp.h"
 #include "tests/conformance/suite.h"

@@ -6,7 +6,7 @@
  * share nothing may overlap, and those that share something follow each other. Inside a command
  * buffer, a barrier stands before a command that conflicts with one since the last barrier, or a
  * wait for an event that stands for those that it conflicts with, and nowhere else. Submissions are
- * handed in in random order, to random queues, by one or several threads. --seed repeats a graph.
+ * submitted in random order, to random queues, by one or several threads. --seed repeats a graph.
  */
 #include "tests/conformance/suite.h"
 

@@ -59,9 +59,9 @@ run 0 "$bin/hal-replay" table.pb.zst
 says stdout 'is damaged, nothing else: all events are there'
 run 3 "$bin/hal-trace" verify table.pb.zst
 says stderr 'is damaged, nothing else'
-run 0 "$bin/hal-trace" recompress -o mended.pb.zst table.pb.zst
-run 0 "$bin/hal-trace" verify mended.pb.zst
-run 0 "$bin/hal-replay" mended.pb.zst
+run 0 "$bin/hal-trace" recompress -o fixed.pb.zst table.pb.zst
+run 0 "$bin/hal-trace" verify fixed.pb.zst
+run 0 "$bin/hal-replay" fixed.pb.zst
 
 # A report that nobody gets is not a good report, from no program.
 for program in hal-replay 'hal-trace info' 'hal-trace dump' 'hal-view --print'; do

@@ -30,7 +30,7 @@ import json, sys
 subjects = set()
 for line in open(sys.argv[1], encoding="utf-8"):
     finding = json.loads(line)
-    assert list(finding) == ["subject", "verdict", "text", "mend"], finding
+    assert list(finding) == ["subject", "verdict", "text", "fix"], finding
     assert finding["verdict"] in ("fine", "note", "broken") and finding["text"], finding
     subjects.add(finding["subject"])
 assert {"system", "cpu", "compiler", "capture", "replay"} <= subjects, subjects
@@ -44,7 +44,7 @@ says stdout 'HAL_MSL_CLANG'
 
 # No folder for temporary files, none for the cache.
 TMPDIR=/nonexistent run 1 "$bin/hal-capture" doctor
-says stdout 'to mend it: set TMPDIR'
+says stdout 'to fix it: set TMPDIR'
 HAL_CACHE_DIR=/dev/null/cache run 0 "$bin/hal-capture" doctor
 reports note cache
 

@@ -77,7 +77,7 @@ says stderr damaged
 trace extract --content=1031 large.pb.zst
 
 put '\000' # as it was
-run 0 "$bin/hal-trace" extract --content=1030 -o mended large.pb.zst
+run 0 "$bin/hal-trace" extract --content=1030 -o fixed large.pb.zst
 
 # Without its end the file is walked from its start.
 truncate -s $((bytes - 100)) large.pb.zst

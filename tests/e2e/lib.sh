@@ -51,7 +51,7 @@ run()
 }
 
 # says FILE TEXT: the file has a line with that text. one_line [FILE]: that is all that the file has;
-# the last command's complaint, if not told.
+# the last command's message, if not told.
 says() { grep -qF -e "$2" "$work/$1" || fail "'$2' is not in the $1"; }
 one_line() { [ "$(grep -c '' "$work/${1:-stderr}")" = 1 ] || fail "not one line in ${1:-stderr}"; }
 

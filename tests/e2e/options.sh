@@ -29,7 +29,7 @@ every_one()
         [ "$(head -n 1 stdout | cut -d' ' -f 1-2)" = "usage: $program" ] || fail "$program $verb $help"
         says stdout '  -h, --help '
         says stdout '  -V, --version '
-        [ ! -s stderr ] || fail "$program $verb $help complains"
+        [ ! -s stderr ] || fail "$program $verb $help prints errors"
         mv stdout "help$help"
     done
     cmp -s help-h help--help || fail "$program $verb: -h and --help differ"

@@ -50,7 +50,7 @@ def command(line):
     name, *arguments = line.split()
     return [os.path.join(bin, name), *arguments]
 
-def complain(line, what):
+def report(line, what):
     failures.append(f"{line}: {what}")
 
 # A pipe that nobody reads: the end by SIGPIPE, as of every other program, or its number.
@@ -61,7 +61,7 @@ def broken_pipe(line):
                           preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL))
     os.close(writer)
     if done.returncode not in (-signal.SIGPIPE, 128 + signal.SIGPIPE) or done.stderr:
-        complain(line, f"on a pipe that nobody reads: {done.returncode}, {done.stderr!r}")
+        report(line, f"on a pipe that nobody reads: {done.returncode}, {done.stderr!r}")
 
 # A full disk is an error with a message that says so, and status 3 everywhere.
 def full_disk(line):
@@ -69,7 +69,7 @@ def full_disk(line):
         done = subprocess.run(command(line), stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE)
     text = done.stderr.decode()
     if done.returncode != 3 or os.strerror(errno.ENOSPC) not in text or text.count("\n") != 1:
-        complain(line, f"on a full disk: {done.returncode}, {text!r}")
+        report(line, f"on a full disk: {done.returncode}, {text!r}")
 
 # No sequences and no progress but on terminals.
 def plain(line):
@@ -78,7 +78,7 @@ def plain(line):
         return
     text = done.stdout.replace(b"\r\n", b"\n") if "=csv" in line else done.stdout
     if done.returncode or done.stderr or b"\x1b" in text or b"\r" in text:
-        complain(line, f"in a file: {done.returncode}, {done.stderr!r}, sequences: {b'%c' % 27 in done.stdout}")
+        report(line, f"in a file: {done.returncode}, {done.stderr!r}, sequences: {b'%c' % 27 in done.stdout}")
 
 lines = [line.strip() for line in open("programs")]
 for line in lines:
@@ -93,19 +93,19 @@ for line, name in (("hal-trace verify t.pb.zst", b"verifying"), ("hal-trace stat
     status, text = on_terminal(command(line), {"TERM": "dumb"})
     bars = re.findall(rb"\r(\w+) *\[(#*)( *)\] (\d+) %", text)
     if status or not bars or b"\x1b" in text:
-        complain(line, f"no bar on a terminal: {status}, {text[:300]!r}")
+        report(line, f"no bar on a terminal: {status}, {text[:300]!r}")
     if any(len(done) != int(percent) * 20 // 100 or len(done) + len(rest) != 20 or what != name
            for what, done, rest, percent in bars):
-        complain(line, f"no such bar: {bars}")
+        report(line, f"no such bar: {bars}")
     if not re.search(rb"\r {40,}\r", text):
-        complain(line, "the bar stays")
+        report(line, "the bar stays")
 
 # Colours on a terminal, but not with NO_COLOR.
 for environment, wanted in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)):
     status, text = on_terminal(command("hal-view --dump-frame t.pb.zst"),
                                {"TERM": "xterm-256color", "CLICOLOR_FORCE": "1", **environment})
     if status or (b"\x1b[" in text) != wanted:
-        complain(str(environment), f"colours: {b'%c' % 27 in text}, wanted: {wanted}, status {status}")
+        report(str(environment), f"colours: {b'%c' % 27 in text}, wanted: {wanted}, status {status}")
 
 print("\n".join(failures))
 sys.exit(bool(failures))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What hal-replay prints, and in which order: on a terminal the progress is gone in the end and
-# complaints are where they belong, every time; machines read one object, whatever goes wrong.
+# messages are where they belong, every time; machines read one object, whatever goes wrong.
 . "$(dirname "$0")/lib.sh"
 export HAL_DEVICE=cpu
 run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=4 --layers=2 --width=64

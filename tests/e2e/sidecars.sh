@@ -27,7 +27,7 @@ left 4
 run 0 "$bin/hal-capture" doctor
 grep -qE '^note +sidecars +4 of [0-9.]+ MiB in .*/sidecars, left by captures that ended' stdout ||
     fail "the doctor does not count four sidecars"
-says stdout "to mend it: hal-trace recover --list FOLDER"
+says stdout "to fix it: hal-trace recover --list FOLDER"
 
 # A trace's name that is there keeps its sidecar, whatever is behind it.
 rm two.pb.zst three.pb.zst

@@ -245,7 +245,7 @@ VkQueue vulkan_facts_queue(VkQueue queue)
     for (size_t i = 0; i < VULKAN_SHIM_QUEUES; i++) {
         if ((char *)queue != &seeming[i])
             continue;
-        atomic_fetch_add(&vulkan_shim()->handed_in[i], 1);
+        atomic_fetch_add(&vulkan_shim()->submitted[i], 1);
         return real_queue;
     }
     return queue;

@@ -56,7 +56,7 @@ struct vulkan_shim {
     bool has_local;                     /* memory of its own that the host sees, as facts has it */
     atomic_uint flushes, invalidations;
     struct vulkan_shim_range last_flush, last_invalidation;
-    atomic_uint handed_in[VULKAN_SHIM_QUEUES]; /* to each of the queues that there seem to be */
+    atomic_uint submitted[VULKAN_SHIM_QUEUES]; /* to each of the queues that there seem to be */
     uint32_t family, queues;                   /* of the last device */
     atomic_uint calibrations;
     bool can_calibrate;

@@ -34,7 +34,7 @@ extern const char *const view_finding_names[VIEW_FINDING_KIND_COUNT];
 
 struct view_finding {
     enum view_finding_kind kind;
-    int64_t cost_ns;     /* estimate of what mending it saves; VIEW_NO_TIME: there is none */
+    int64_t cost_ns;     /* estimate of what fixing it saves; VIEW_NO_TIME: there is none */
     int64_t possible_ns; /* the most that it can save; likewise */
     uint64_t count;      /* of the things that it is about */
     uint64_t bytes;
@@ -106,7 +106,7 @@ enum hal_status view_findings_dispatches(const struct view_model *model,
 struct view_finding *view_findings_add(struct view_findings *findings, enum view_finding_kind kind);
 
 /* Sets what the finding costs: the estimate, but no more than it can save. `possible_ns` is the
- * time that it is about (waited, idle, executing, copying): mending it cannot save more than that,
+ * time that it is about (waited, idle, executing, copying): fixing it cannot save more than that,
  * nor more than the time that view_finding_share is a part of. Nothing else sets the cost. */
 void view_finding_cost(const struct view_model *model, int64_t estimate_ns, int64_t possible_ns,
                        struct view_finding *finding);

@@ -456,7 +456,7 @@ static inline const struct view_what *view_call_what(const struct view_model *mo
     return &model->whats[call->what];
 }
 
-/* When the host handed the submission in, and when it had; VIEW_NO_TIME: the file does not say. */
+/* When the call that submits it began and returned; VIEW_NO_TIME: the file does not say. */
 static inline int64_t view_submit_ns(const struct view_model *model,
                                      const struct view_submission *submission)
 {

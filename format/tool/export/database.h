@@ -22,7 +22,7 @@ enum database_row {
     ROW_CHANNEL,
     ROW_COLLECTIVE,
     /* Joined after a trace's last event. */
-    ROW_SEALED,
+    ROW_ENDED,
     ROW_SUBMITTED,
     ROW_TIMED,
     ROWS,

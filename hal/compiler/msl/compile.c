@@ -100,7 +100,7 @@ static enum hal_status fail_without_place(const struct job *job, int code, const
                     errors ? errors : "");
 }
 
-/* Runs the compiler; its complaints become the failure's message. */
+/* Runs the compiler; its diagnostics become the failure's message. */
 static enum hal_status run_compiler(const struct job *job, const char *const *arguments,
                                     size_t output_limit, struct msl_text *out_output)
 {

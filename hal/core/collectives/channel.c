@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels, and collectives handed in to queues. Their rules: check_channel.c. */
+/* Channels, and collectives submitted to queues. Their rules: check_channel.c. */
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
 #include "hal/core/core.h"

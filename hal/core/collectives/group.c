@@ -187,7 +187,7 @@ static void free_group_locked(struct hal_group *group)
     free(group);
 }
 
-/* One that the rank was to come to, and has not handed in. */
+/* One that the rank was to come to, and has not submitted. */
 static struct hal_rendezvous *find_missed_locked(const struct hal_group *group, uint64_t bit)
 {
     for (struct hal_rendezvous *rendezvous = group->pending; rendezvous;
@@ -206,7 +206,7 @@ void hal_group_leave(struct hal_group *group, uint32_t rank)
     group->ranks[rank].left = true;
     for (struct hal_rendezvous *missed; (missed = find_missed_locked(group, bit)) != NULL;) {
         const struct hal_participant *first = missed->first;
-        snprintf(text, sizeof text, "%s: rank %u was released before it handed it in",
+        snprintf(text, sizeof text, "%s: rank %u was released before it submitted it",
                  hal_rendezvous_name(missed, first ? first->work : NULL, name), rank);
         missed->gone |= bit;
         hal_rendezvous_fail_and_unlock(missed, HAL_FAILED, text);

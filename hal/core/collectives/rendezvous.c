@@ -74,7 +74,7 @@ static void notify(struct hal_participant *first, enum hal_status status, const 
     }
 }
 
-/* All members have ended, or none is left that has handed it in. */
+/* All members have ended, or none is left that has submitted it. */
 void hal_rendezvous_free_locked(struct hal_rendezvous *rendezvous)
 {
     if (rendezvous->previous)
@@ -149,7 +149,7 @@ static void look_for_leavers(struct hal_rendezvous *rendezvous)
         const uint64_t bit = UINT64_C(1) << rank;
         if (!(rendezvous->members & bit) || !rendezvous->group->ranks[rank].left)
             continue;
-        snprintf(text, sizeof text, "%s: rank %u was released before it handed it in",
+        snprintf(text, sizeof text, "%s: rank %u was released before it submitted it",
                  hal_rendezvous_name(rendezvous, NULL, name), rank);
         rendezvous->gone |= bit;
         note_failure_locked(rendezvous, HAL_FAILED, text);

@@ -2,7 +2,7 @@
 /* The rendezvous of a collective's ranks, for drivers that have host addresses of buffers. Part
  * of hal/driver.h.
  *
- * The core makes a rendezvous when its first rank hands in the collective. A driver whose
+ * The core makes a rendezvous when its first rank submits the collective. A driver whose
  * submission's waits are met arrives; the last one moves the data, and all are notified.
  * No call blocks. All of it has one lock, which is held during no call out; a driver's own locks
  * may be held around hal_rendezvous_describe alone. */
@@ -15,7 +15,7 @@
 
 struct hal_rendezvous;
 
-/* What one rank hands in. Ranges are of roots; a side without a buffer has no bytes. */
+/* What one rank submits. Ranges are of roots; a side without a buffer has no bytes. */
 struct hal_collective_work {
     struct hal_channel *channel; /* as the buffers: retained by the submission */
     enum hal_collective operation;
@@ -77,7 +77,7 @@ enum hal_status hal_group_create(const char *label, uint32_t count,
                                  struct hal_group **out_group) HAL_CHECKED;
 uint64_t hal_group_id(const struct hal_group *group);
 
-/* The rank hands in nothing more: what others wait for it in fails. The last one frees the group.
+/* The rank submits nothing more: what others wait for it in fails. The last one frees the group.
  * Outside all gates. */
 void hal_group_leave(struct hal_group *group, uint32_t rank);
 

@@ -5,7 +5,7 @@
 
 #include "hal/driver.h"
 
-/* A collective from the moment when its first rank has handed it in until all have let go of it.
+/* A collective from the moment when its first rank has submitted it until all have let go of it.
  * Sets of ranks are bits. */
 struct hal_rendezvous {
     struct hal_rendezvous *next, *previous; /* of the group */

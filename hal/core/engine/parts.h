@@ -21,7 +21,7 @@ enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore,
 bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status,
                        const char *message);
 
-/* Locked: the rules for values that the host sets, and for those of a submission that is handed in:
+/* Locked: the rules for values that the host sets, and for those of a new submission:
  * a value only rises. HAL_INVALID: the message names the semaphore, its value and the other one; or
  * the host's semaphore's failure. What the submission finds failed stays so. */
 enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore,

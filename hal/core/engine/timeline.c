@@ -86,7 +86,7 @@ enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t val
     char name[HAL_OBJECT_NAME_BYTES];
     if (now == UINT64_MAX)
         return HAL_OK;
-    if (value <= now) /* handed in when it was lower */
+    if (value <= now) /* submitted when it was lower */
         return hal_fail(HAL_INVALID,
                         "a submission signalled %s with %" PRIu64 " when it had reached %" PRIu64,
                         hal_object_name(&semaphore->object, name), value, now);

@@ -20,7 +20,7 @@
 
 enum hal_release_state { HAL_RELEASE_PENDING, HAL_RELEASE_DONE, HAL_RELEASE_FAILED };
 
-/* A dealloca that was handed in. */
+/* A dealloca that was submitted. */
 struct hal_pool_release {
     struct hal_completion completion;
     struct hal_pool_release *next;   /* those that no block refers to */
@@ -138,11 +138,11 @@ void hal_pool_grow_end(struct hal_pool *pool);
 /* How large a slab for `bytes` should be. 0: over the limit. */
 uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes);
 
-/* The block's alloca was handed in; or was not, and the block is free as before. */
+/* The block's alloca was submitted; or was not, and the block is free as before. */
 bool hal_pool_taken(struct hal_pool *pool, struct hal_pool_block *block);
 void hal_pool_untake(struct hal_pool *pool, struct hal_pool_block *block);
 
-/* The release of the block, to be handed in; the block stays in use until hal_pool_give. */
+/* The release of the block, to be submitted; the block stays in use until hal_pool_give. */
 struct hal_pool_release *hal_pool_release_create(struct hal_pool *pool,
                                                  const struct hal_pool_block *block,
                                                  const struct hal_semaphore_value *signals,

@@ -157,7 +157,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
         {"clock.resolution.ns",
          device->timestamp_bits ? (int64_t)(device->limits.timestampPeriod + 0.5F) : unknown},
         {"dispatch.times", device->timestamp_bits ? 1 : unknown},
-        {"vulkan.validation.messages", vulkan_complaints()},
+        {"vulkan.validation.messages", vulkan_validation_messages()},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (strcmp(answers[i].key, key) == 0 && answers[i].value != unknown) {

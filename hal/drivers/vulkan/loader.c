@@ -15,9 +15,9 @@ bool vulkan_has_debug_utils;
 static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
 static VkDebugUtilsMessengerEXT messenger;
 static PFN_vkGetInstanceProcAddr find;
-static _Atomic uint32_t complaints;
-static bool complaints_fail;               /* written before there is an instance */
-static _Thread_local char complaint[1024]; /* the first since vulkan_listen; "": none */
+static _Atomic uint32_t validation_messages;
+static bool validation_errors_fail;               /* written before there is an instance */
+static _Thread_local char validation_error[1024]; /* the first since vulkan_listen; "": none */
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
@@ -67,9 +67,9 @@ enum hal_status vulkan_fail(VkResult result, const char *format, ...)
     return hal_fail(status_of(result), "%s: %s (VkResult %d)", text, text_of(result), (int)result);
 }
 
-uint32_t vulkan_complaints(void)
+uint32_t vulkan_validation_messages(void)
 {
-    return atomic_load(&complaints);
+    return atomic_load(&validation_messages);
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
@@ -81,9 +81,10 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEX
     const bool is_validation = types & (VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT);
     (void)user;
     if (is_validation)
-        atomic_fetch_add(&complaints, 1);
-    if (is_validation && is_error && !complaint[0])
-        snprintf(complaint, sizeof complaint, "%s", data->pMessage ? data->pMessage : "?");
+        atomic_fetch_add(&validation_messages, 1);
+    if (is_validation && is_error && !validation_error[0])
+        snprintf(validation_error, sizeof validation_error, "%s",
+                 data->pMessage ? data->pMessage : "?");
     hal_log(is_error        ? HAL_LOG_ERROR
             : is_validation ? HAL_LOG_WARN
                             : HAL_LOG_INFO,
@@ -94,14 +95,14 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEX
 
 void vulkan_listen(void)
 {
-    complaint[0] = '\0';
+    validation_error[0] = '\0';
 }
 
 enum hal_status vulkan_heard(enum hal_status status)
 {
-    if (status != HAL_OK || !complaints_fail || !complaint[0])
+    if (status != HAL_OK || !validation_errors_fail || !validation_error[0])
         return status;
-    return hal_fail(HAL_INVALID, "Vulkan's validation: %s", complaint);
+    return hal_fail(HAL_INVALID, "Vulkan's validation: %s", validation_error);
 }
 
 /* ---- Instance ------------------------------------------------------------------------------- */
@@ -194,7 +195,7 @@ static enum hal_status create_instance(void)
         .pEnabledValidationFeatures = enabled,
     };
     const bool validates = wants_validation();
-    complaints_fail = validates && strcmp(getenv("HAL_VULKAN_VALIDATION"), "error") == 0;
+    validation_errors_fail = validates && strcmp(getenv("HAL_VULKAN_VALIDATION"), "error") == 0;
     vulkan_has_debug_utils = has_extension(extensions[0]);
     const VkInstanceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,

@@ -122,7 +122,7 @@ enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
         pthread_mutex_lock(&hal_engine_lock);
         hal_fifo_push(&queue->submissions, &submission->work.link);
         hal_work_commit_locked(&submission->work, !submission->has_count_checks, changes);
-        pthread_cond_signal(&queue->handed_in);
+        pthread_cond_signal(&queue->submitted);
         pthread_mutex_unlock(&hal_engine_lock);
     }
     pthread_mutex_unlock(&queue->hardware->lock);
@@ -224,7 +224,7 @@ static struct vulkan_submission *next_of(struct vulkan_queue *queue)
 {
     pthread_mutex_lock(&hal_engine_lock);
     while (!queue->submissions.first && !queue->device->is_stopping)
-        pthread_cond_wait(&queue->handed_in, &hal_engine_lock);
+        pthread_cond_wait(&queue->submitted, &hal_engine_lock);
     struct hal_work *work = hal_fifo_pop(&queue->submissions, offsetof(struct hal_work, link));
     pthread_mutex_unlock(&hal_engine_lock);
     return work ? to_vulkan_submission(work) : NULL;
@@ -299,7 +299,7 @@ enum hal_status vulkan_queues_start(struct vulkan_device *device)
         queue->device = device;
         queue->index = i;
         queue->hardware = &device->hardware[i % device->hardware_count];
-        pthread_cond_init(&queue->handed_in, NULL);
+        pthread_cond_init(&queue->submitted, NULL);
     }
     for (uint32_t i = 0; i < device->queue_count; i++)
         HAL_TRY(start_queue(&device->queues[i]));
@@ -311,7 +311,7 @@ void vulkan_queues_stop(struct vulkan_device *device)
     pthread_mutex_lock(&hal_engine_lock);
     device->is_stopping = true;
     for (uint32_t i = 0; i < device->queue_count; i++)
-        pthread_cond_broadcast(&device->queues[i].handed_in);
+        pthread_cond_broadcast(&device->queues[i].submitted);
     pthread_mutex_unlock(&hal_engine_lock);
     for (uint32_t i = 0; i < device->queue_count; i++) {
         struct vulkan_queue *queue = &device->queues[i];
@@ -319,6 +319,6 @@ void vulkan_queues_stop(struct vulkan_device *device)
             pthread_join(queue->thread, NULL);
         if (queue->timeline && !device->is_given_up)
             vk.DestroySemaphore(device->device, queue->timeline, NULL);
-        pthread_cond_destroy(&queue->handed_in);
+        pthread_cond_destroy(&queue->submitted);
     }
 }

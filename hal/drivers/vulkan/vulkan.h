@@ -4,7 +4,7 @@
  * Semaphores of the HAL are values on the host, which rise when a submission has retired. Each
  * queue has one timeline semaphore of Vulkan, which every submission raises by one: a submission
  * that waits for a value which another one *promises*, being with the device already, waits for
- * that one's number there, without the host. One that waits for anything else is handed in later.
+ * that one's number there, without the host. One that waits for anything else is submitted later.
  *
  * hal_engine_lock guards what submissions share, across devices. */
 #ifndef HAL_VULKAN_VULKAN_H
@@ -65,7 +65,7 @@ extern bool vulkan_has_debug_utils;
 enum hal_status vulkan_hold(void) HAL_CHECKED;
 
 /* Messages of the validation layer since the process began. */
-uint32_t vulkan_complaints(void);
+uint32_t vulkan_validation_messages(void);
 
 /* With HAL_VULKAN_VALIDATION=error: the call fails on whose thread an error was reported since the
  * last vulkan_listen. */
@@ -326,7 +326,7 @@ struct vulkan_queue {
     VkSemaphore timeline;
     uint64_t last_number;        /* hardware's lock */
     struct hal_fifo submissions; /* with the device; the engine's lock */
-    pthread_cond_t handed_in;
+    pthread_cond_t submitted;
     pthread_t thread;
     bool has_thread;
     bool is_stuck; /* the thread's: a submission did not end */

@@ -98,7 +98,7 @@ static void add_link(const struct two *two, size_t i, struct hal_semaphore *turn
 
 enum { LINKS = 24, WORDS = 4096 / sizeof(uint32_t) };
 
-/* A semaphore of one of the two, and links that are handed in before what they wait for, or after:
+/* A semaphore of one of the two, and links that are submitted before what they wait for, or after:
  * then work of the other device, which promises the value, is still on its way. */
 static void run_chain(size_t owner, bool backwards)
 {

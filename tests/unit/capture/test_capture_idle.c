@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capture above a driver that does on the spot what others do in a race: work that is handed in
+/* The capture above a driver that does on the spot what others do in a race: work that is submitted
  * while the host waits for the device was not waited for, hence is not observed by that wait; and a
  * device that waits by itself has run work before the host sees that its wait is over. */
 #include "tests/support/captured.h"
@@ -161,7 +161,7 @@ static void wait_twice(struct hal_driver_device *top, const struct hal_submissio
     assert_ok(top->ops->device_wait_idle(top, HAL_FOREVER));
 }
 
-TEST(work_handed_in_during_a_wait_is_seen_by_the_next)
+TEST(work_submitted_during_a_wait_is_seen_by_the_next)
 {
     struct captured captured;
     capture_calls(&captured, wait_twice);
@@ -174,7 +174,7 @@ TEST(work_handed_in_during_a_wait_is_seen_by_the_next)
     captured_close(&captured);
 }
 
-/* The fill waits for work whose end the host has not seen, when the next use is handed in. */
+/* The fill waits for work whose end the host has not seen, when the next use is submitted. */
 static void fill_behind_work(struct hal_driver_device *top, const struct hal_submission *fill)
 {
     struct hal_semaphore *created;

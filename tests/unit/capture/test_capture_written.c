@@ -204,7 +204,7 @@ TEST_EACH(work_that_runs_at_the_same_time_has_none, contents_by_pages)
     captured_close(&captured);
 }
 
-/* As above, but each waits for the one before: all of it was handed in before anything ran. */
+/* As above, but each waits for the one before: all of it was submitted before anything ran. */
 TEST_EACH(work_in_order_has_its_own, contents_by_pages)
 {
     struct captured captured;

@@ -36,7 +36,7 @@ static int leave_folder(void **state)
 
 struct outcome {
     int status; /* exit status; -N: ended by signal N */
-    char output[TEXT_BYTES], complaints[TEXT_BYTES];
+    char output[TEXT_BYTES], errors[TEXT_BYTES];
 };
 
 static void read_text(const char *name, char text[TEXT_BYTES])
@@ -74,7 +74,7 @@ static void finish(pid_t process, struct outcome *outcome)
     assert_int_equal(waitpid(process, &status, 0), process);
     outcome->status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     read_text("stdout", outcome->output);
-    read_text("stderr", outcome->complaints);
+    read_text("stderr", outcome->errors);
 }
 
 /* Runs hal-capture with the arguments up to NULL. */
@@ -111,8 +111,8 @@ TEST(a_program_that_knows_nothing_is_captured)
     run(&outcome, "-o", "trace.pb.zst", "--", TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
     assert_string_equal(outcome.output, "right\n");
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "trace.pb.zst: 1 submissions");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "trace.pb.zst: 1 submissions");
     captured_open(&captured, "trace.pb.zst");
     assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
     assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 1);
@@ -131,7 +131,7 @@ TEST(the_default_file_is_named_after_the_process)
     char found[256], name[256];
     run(&outcome, TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
-    assert_int_equal(sscanf(outcome.complaints, "hal-capture: %255[^:]: 1 submissions", found), 1);
+    assert_int_equal(sscanf(outcome.errors, "hal-capture: %255[^:]: 1 submissions", found), 1);
     const char *base = strrchr(found, '/') ? strrchr(found, '/') + 1 : found;
     int process;
     assert_int_equal(sscanf(base, "transfer_app.%d.pb.zst", &process), 1);
@@ -160,7 +160,7 @@ TEST(quiet_is_quiet)
     struct outcome outcome;
     run(&outcome, "-q", "-o", "q.pb.zst", TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
-    assert_string_equal(outcome.complaints, "");
+    assert_string_equal(outcome.errors, "");
     assert_int_equal(unlink("q.pb.zst"), 0);
 }
 
@@ -186,7 +186,7 @@ static void assert_captured(const struct outcome *outcome, const char *file)
     struct captured captured;
     char line[TEXT_BYTES];
     snprintf(line, sizeof line, "hal-capture: %s: 1 submissions", file);
-    assert_says(outcome->complaints, line);
+    assert_says(outcome->errors, line);
     captured_open(&captured, file);
     assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
     assert_string_equal(trace_reader_truncated(captured.reader), "");
@@ -258,11 +258,11 @@ TEST(captures_that_cannot_begin_harm_no_program)
         run(&outcome, "-f", "-o", "run.pb.zst", "sh", "-c", script, NULL);
         if (outcome.status != 3 || strcmp(outcome.output, "right\n") != 0)
             fail_msg("%s: %d, %s%s", cases[i].lacks, outcome.status, outcome.output,
-                     outcome.complaints);
-        assert_one_line(outcome.complaints);
-        assert_says(outcome.complaints, "hal-capture: device 'cpu?");
-        assert_says(outcome.complaints, "' is not captured: ");
-        assert_says(outcome.complaints, cases[i].why);
+                     outcome.errors);
+        assert_one_line(outcome.errors);
+        assert_says(outcome.errors, "hal-capture: device 'cpu?");
+        assert_says(outcome.errors, "' is not captured: ");
+        assert_says(outcome.errors, cases[i].why);
         assert_int_not_equal(unlink("run.pb.zst"), 0);
         rmdir("run.pb.zst");
     }
@@ -276,7 +276,7 @@ TEST(an_exit_status_outlives_a_capture_that_cannot_begin)
     run(&outcome, "-o", "run.pb.zst", "sh", "-c", TRANSFER_APP " work; exit 7", NULL);
     unsetenv("HAL_DEVICE_PROFILING_STAGING_MIB");
     assert_int_equal(outcome.status, 7);
-    assert_one_line(outcome.complaints);
+    assert_one_line(outcome.errors);
 }
 
 TEST(a_scope_that_never_came_is_told_with_those_that_did)
@@ -284,8 +284,8 @@ TEST(a_scope_that_never_came_is_told_with_those_that_did)
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", "--scope=nosuch", TRANSFER_APP, "scopes", NULL);
     assert_int_equal(outcome.status, 0);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "did not reach the window; its scopes: 'again', 'once'\n");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "did not reach the window; its scopes: 'again', 'once'\n");
     assert_int_equal(access("x.pb.zst", F_OK), -1);
 }
 
@@ -296,11 +296,11 @@ TEST(descriptors_of_the_program_stay_untouched)
     int files;
     run(&outcome, "-o", "daemon.pb.zst", TRANSFER_APP, "daemon", NULL);
     if (outcome.status != 0)
-        fail_msg("%s%s", outcome.output, outcome.complaints);
+        fail_msg("%s%s", outcome.output, outcome.errors);
     assert_int_equal(sscanf(outcome.output, "right, %d", &files), 1);
     assert_true(files >= 2); /* the trace and the capture's memory */
-    assert_says(outcome.complaints, "the program has closed descriptor");
-    assert_says(outcome.complaints, "the trace is incomplete");
+    assert_says(outcome.errors, "the program has closed descriptor");
+    assert_says(outcome.errors, "the trace is incomplete");
     assert_int_equal(trace_reader_open("daemon.pb.zst", &reader), HAL_OK);
     trace_reader_close(reader);
     unlink("daemon.pb.zst");
@@ -311,8 +311,8 @@ TEST(the_exit_status_is_the_programs)
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "exit", "7", NULL);
     assert_int_equal(outcome.status, 7);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "opened no device");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "opened no device");
     assert_int_equal(access("x.pb.zst", F_OK), -1);
     run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "kill", "9", NULL);
     assert_int_equal(outcome.status, 128 + 9);
@@ -325,15 +325,15 @@ TEST(programs_that_cannot_run_are_named)
     struct outcome outcome;
     run(&outcome, "-o", "x.pb.zst", "./no-such-program", NULL);
     assert_int_equal(outcome.status, 127);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "no-such-program");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "no-such-program");
     FILE *file = fopen("not-a-program", "w");
     assert_non_null(file);
     fclose(file);
     run(&outcome, "-o", "x.pb.zst", "./not-a-program", NULL);
     assert_int_equal(outcome.status, 126);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "not-a-program");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "not-a-program");
 }
 
 TEST(wrong_usage_is_status_two)
@@ -341,16 +341,16 @@ TEST(wrong_usage_is_status_two)
     struct outcome outcome;
     run(&outcome, NULL);
     assert_int_equal(outcome.status, 2);
-    assert_one_line(outcome.complaints);
+    assert_one_line(outcome.errors);
     run(&outcome, "--no-such-option", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_says(outcome.complaints, "no-such-option");
+    assert_says(outcome.errors, "no-such-option");
     run(&outcome, "--mode=vibes", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_says(outcome.complaints, "vibes");
+    assert_says(outcome.errors, "vibes");
     run(&outcome, "--stacks=all", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_says(outcome.complaints, "all");
+    assert_says(outcome.errors, "all");
     run(&outcome, "--help", NULL);
     assert_int_equal(outcome.status, 0);
     assert_says(outcome.output, "--output");
@@ -370,19 +370,19 @@ TEST(destinations_are_checked_before_the_program_starts)
     fclose(file);
     run(&outcome, "-o", "there.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "there.pb.zst");
-    assert_says(outcome.complaints, "--force");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "there.pb.zst");
+    assert_says(outcome.errors, "--force");
     run(&outcome, "-o", "there.pb.zst/below.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_one_line(outcome.complaints);
+    assert_one_line(outcome.errors);
     run(&outcome, "-o", "no/such/folder.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
     assert_int_equal(symlink("nowhere", "link.pb.zst"), 0);
     run(&outcome, "--force", "-o", "link.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "link.pb.zst' is a link to nothing");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "link.pb.zst' is a link to nothing");
     unlink("link.pb.zst");
     assert_int_equal(access("started", F_OK), -1);
     read_text("there.pb.zst", text);
@@ -391,7 +391,7 @@ TEST(destinations_are_checked_before_the_program_starts)
     /* Forced, but the program opens no device: the file is as it was, and that is said. */
     run(&outcome, "--force", "-o", "there.pb.zst", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 0);
-    assert_says(outcome.complaints, "opened no device");
+    assert_says(outcome.errors, "opened no device");
     read_text("there.pb.zst", text);
     assert_string_equal(text, "precious");
     run(&outcome, "--force", "-o", "there.pb.zst", TRANSFER_APP, "work", NULL);

@@ -431,7 +431,7 @@ TEST(held_work_goes_on_when_what_it_waits_for_is_promised)
 
 /* A submission's value counts as promised from the look ahead of it: what it lets go may have a
  * lower ticket than what is recorded before its call returns. */
-TEST(work_that_is_being_handed_in_holds_nothing)
+TEST(work_that_is_being_submitted_holds_nothing)
 {
     struct setup setup;
     open_setup(&setup);

@@ -42,10 +42,10 @@ TEST(entries_are_taken_once)
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hold_and_give, &pool), 0);
     for (unsigned i = 0; i < THREADS; i++) {
-        void *complaint;
-        pthread_join(threads[i], &complaint);
-        if (complaint)
-            fail_msg("%s", (const char *)complaint);
+        void *error;
+        pthread_join(threads[i], &error);
+        if (error)
+            fail_msg("%s", (const char *)error);
     }
     capture_pool_finish(&pool);
 }

@@ -279,22 +279,22 @@ TEST_EACH(damage_is_seen, with_digests, without_digests)
     free(data);
 }
 
-/* Of what was written in a hurry, six bits in a byte, a quarter goes; digests that the capture went
+/* With low latency, six bits in a byte, a quarter goes; digests that the capture went
  * without do not come. */
 TEST(recompressed_traces_are_smaller)
 {
-    enum { HURRIED_BYTES = 512 << 10 };
+    enum { COARSE_BYTES = 512 << 10 };
     bool copied = true;
     char other[sizeof path + 8];
-    uint8_t data[1000], *hurried = malloc(HURRIED_BYTES);
-    assert_non_null(hurried);
-    fill(hurried, HURRIED_BYTES, 1000, true);
-    for (size_t i = 0; i < HURRIED_BYTES; i++)
-        hurried[i] &= 63;
+    uint8_t data[1000], *coarse = malloc(COARSE_BYTES);
+    assert_non_null(coarse);
+    fill(coarse, COARSE_BYTES, 1000, true);
+    for (size_t i = 0; i < COARSE_BYTES; i++)
+        coarse[i] &= 63;
     without_sha256 = true;
     struct trace_writer *writer = open_writer();
-    trace_writer_hurry(writer, true);
-    add(writer, hurried, HURRIED_BYTES);
+    trace_writer_low_latency(writer, true);
+    add(writer, coarse, COARSE_BYTES);
     for (int i = 0; i < 100; i++) {
         fill(data, sizeof data, (uint64_t)i, true);
         add(writer, data, sizeof data - (size_t)i);
@@ -302,7 +302,7 @@ TEST(recompressed_traces_are_smaller)
     assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
     struct trace_reader *reader = open_reader();
     const uint64_t before = trace_reader_counts(reader)->stored_content_bytes;
-    assert_true(before > HURRIED_BYTES);
+    assert_true(before > COARSE_BYTES);
     snprintf(other, sizeof other, "%s.again", path);
     trace_reader_close(reader);
     assert_int_equal(trace_recompress(path, &(struct trace_rewrite_options){.path = other},
@@ -311,13 +311,13 @@ TEST(recompressed_traces_are_smaller)
     assert_int_equal(trace_reader_open(other, &reader), HAL_OK);
     assert_false(copied);
     assert_in_range(trace_reader_counts(reader)->stored_content_bytes, before / 2, before * 9 / 10);
-    check(reader, 1, hurried, HURRIED_BYTES);
+    check(reader, 1, coarse, COARSE_BYTES);
     for (int i = 0; i < 100; i++) {
         fill(data, sizeof data, (uint64_t)i, true);
         check(reader, (uint64_t)i + 2, data, sizeof data - (size_t)i);
     }
     trace_reader_close(reader);
-    free(hurried);
+    free(coarse);
     unlink(other);
 }
 

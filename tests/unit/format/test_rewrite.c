@@ -408,7 +408,7 @@ TEST(what_a_newer_version_wrote_stays)
 }
 
 /* Of a whole capture whose last bytes are lost, nothing but where things lie is lost. Another loss
- * is not mended so. */
+ * is not repaired so. */
 TEST(an_index_that_was_cut_off_is_written_anew)
 {
     const struct trace_rewrite_options options = {.path = to, .force = true};

@@ -11,8 +11,8 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned complaints;
-static char complaint[512];
+static unsigned warnings;
+static char warning[512];
 
 static void sink(void *user, enum hal_log_level level, const char *text)
 {
@@ -20,15 +20,15 @@ static void sink(void *user, enum hal_log_level level, const char *text)
     if (level != HAL_LOG_WARN || !strstr(text, "has waited"))
         return;
     pthread_mutex_lock(&lock);
-    complaints++;
-    snprintf(complaint, sizeof complaint, "%s", text);
+    warnings++;
+    snprintf(warning, sizeof warning, "%s", text);
     pthread_mutex_unlock(&lock);
 }
 
 static unsigned count(void)
 {
     pthread_mutex_lock(&lock);
-    const unsigned now = complaints;
+    const unsigned now = warnings;
     pthread_mutex_unlock(&lock);
     return now;
 }
@@ -65,8 +65,8 @@ TEST(the_log_names_them)
     while (count() < 2)
         sched_yield();
     pthread_mutex_lock(&lock);
-    assert_non_null(strstr(complaint, "all-reduce, number 0 of channel 'ring' has waited"));
-    assert_non_null(strstr(complaint, "for ranks 0, 2"));
+    assert_non_null(strstr(warning, "all-reduce, number 0 of channel 'ring' has waited"));
+    assert_non_null(strstr(warning, "for ranks 0, 2"));
     pthread_mutex_unlock(&lock);
     submit_reduction(devices[0], channels[0], buffers[0]);
     submit_reduction(devices[2], channels[2], buffers[2]);

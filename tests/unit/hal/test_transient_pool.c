@@ -325,7 +325,7 @@ static void alloca_step(struct model *m)
         return;
     }
     assert_true(block->bytes == bytes && block->slab->memory == memory);
-    if (below(12) == 0) { /* it could not be handed in */
+    if (below(12) == 0) { /* it could not be submitted */
         hal_pool_untake(&m->pool, block);
         return;
     }
@@ -391,7 +391,7 @@ static void dealloca_step(struct model *m)
     if (!release)
         return;
     if (below(12) == 0) {
-        hal_pool_release_free(release); /* it could not be handed in: the block stays in use */
+        hal_pool_release_free(release); /* it could not be submitted: the block stays in use */
         return;
     }
     assert_true(release->semaphore == block->semaphore && release->value == block->value + 1);

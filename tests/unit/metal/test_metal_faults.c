@@ -109,7 +109,7 @@ TEST(failures_are_told)
     assert_true(counts.named > 0 || !has_mode("fail-command-buffers"));
 }
 
-/* ---- A chain over two queues, all of it handed in at once --------------------------------------
+/* ---- A chain over two queues, all of it submitted at once --------------------------------------
  */
 
 enum { LINKS = 100, VALUE = 0x5eed };

@@ -149,9 +149,9 @@ static void run_shared(const struct msl_function *function, void *const *buffers
         assert_int_equal(pthread_create(&threads[i], NULL, run_share, &runs[i]), 0);
     }
     for (size_t i = 0; i < SHARED_THREADS; i++) {
-        void *complaint;
-        pthread_join(threads[i], &complaint);
-        assert_null(complaint);
+        void *error;
+        pthread_join(threads[i], &error);
+        assert_null(error);
     }
 }
 

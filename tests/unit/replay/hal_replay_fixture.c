@@ -108,7 +108,7 @@ void fixture_expect_one_line(const struct fixture *fixture)
 {
     const char *end = strchr(fixture->err, '\n');
     if (!end || end[1] || strncmp(fixture->err, "hal-replay: ", 12) != 0)
-        fail_msg("no single complaint: '%s'", fixture->err);
+        fail_msg("no single message: '%s'", fixture->err);
 }
 
 void fixture_write(struct fixture *fixture, const char *name, const char *text)

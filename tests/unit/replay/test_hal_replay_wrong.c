@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program hal-replay complains of: traces, devices, and how it is used. */
+/* The errors that hal-replay prints: traces, devices, and how it is used. */
 #include "tests/support/test.h"
 #include "tests/unit/replay/hal_replay_fixture.h"
 

@@ -218,7 +218,7 @@ TEST_ON(an_idle_wait_alone_stays_one, struct fixture *fixture)
     replay_plan_destroy(plan);
 }
 
-/* Thread 1 waits for idle from 5000 to 9000 ns. #s0 to #s2 were handed in before; thread 2 hands in
+/* Thread 1 waits for idle from 5000 to 9000 ns. #s0 to #s2 were submitted before; thread 2 submits
  * #s3 during the wait, and that one needs a value that is set after it. The replay must wait for
  * the three and not for #s3; #s1 signals nothing and gets a semaphore of the plan's own. */
 TEST_ON(an_idle_wait_covers_only_what_it_covered, struct fixture *fixture)

@@ -105,7 +105,7 @@ TEST_ON(an_idle_wait_is_repeated, struct play_fixture *fixture)
     play_expect_same(fixture, 1);
 }
 
-/* #s1 was handed in during the wait and cannot end before the signal behind it. */
+/* #s1 was submitted during the wait and cannot end before the signal behind it. */
 TEST_ON(an_overlapped_idle_wait_does_not_hang, struct play_fixture *fixture)
 {
     struct trace_builder *b = play_start(fixture);

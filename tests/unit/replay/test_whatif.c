@@ -216,7 +216,7 @@ TEST_ON(what_the_host_waits_for_is_not_held_back, struct fixture *f)
     expect_same_bytes(f, 1);
 }
 
-/* What #s1 waits for is there, or comes by itself, before #s0 is handed in: they become one. */
+/* What #s1 waits for is there, or comes by itself, before #s0 is submitted: they become one. */
 TEST_ON(what_was_promised_before_holds_nothing_up, struct fixture *f)
 {
     const struct trace_semaphore_value begun = {GATE + 100, 7};

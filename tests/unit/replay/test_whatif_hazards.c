@@ -46,8 +46,8 @@ static const struct trace_semaphore_value none;
 #define DONE_AT(n)  ((struct trace_semaphore_value){DONE, (n)})
 #define OTHER_AT(n) ((struct trace_semaphore_value){OTHER, (n)})
 
-static void hand_in(struct fixture *f, uint64_t n, uint32_t queue,
-                    struct trace_semaphore_value wait, struct trace_semaphore_value signal)
+static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_semaphore_value wait,
+                   struct trace_semaphore_value signal)
 {
     const uint64_t commands = FIRST + n;
     builder_end_commands(&f->b, commands);
@@ -62,7 +62,7 @@ static void fill(struct fixture *f, uint64_t n, uint32_t queue, struct trace_sem
 {
     builder_command_buffer_create(&f->b, FIRST + n, NULL, 0);
     builder_fill(&f->b, BUFFER, 0, 8, (uint32_t)n + 1, 1);
-    hand_in(f, n, queue, wait, signal);
+    submit(f, n, queue, wait, signal);
 }
 
 static void host_wait(struct fixture *f, struct trace_semaphore_value value)
@@ -230,7 +230,7 @@ TEST_ON(what_only_a_wait_ordered_is_lost_and_named, struct fixture *f)
     host_wait(f, DONE_AT(1));
     builder_command_buffer_create(&f->b, FIRST + 1, NULL, 0);
     builder_copy(&f->b, BUFFER, 4, BUFFER, 16, 8);
-    hand_in(f, 1, 0, none, OTHER_AT(1));
+    submit(f, 1, 0, none, OTHER_AT(1));
     host_wait(f, OTHER_AT(1));
     host_read(f);
     judge(f, 1);
@@ -261,7 +261,7 @@ TEST_ON(kernels_that_may_touch_bytes_are_not_certain, struct fixture *f)
     builder_dispatch(&f->b, KERNEL, 0, 1, 1, 1);
     builder_push_descriptor_set(&f->b, 0, &same, 1);
     builder_dispatch(&f->b, KERNEL, 0, 1, 1, 1);
-    hand_in(f, 1, 0, none, OTHER_AT(1));
+    submit(f, 1, 0, none, OTHER_AT(1));
     host_wait(f, OTHER_AT(1));
     builder_host_write(&f->b, BUFFER, 32, "1", 1);
     judge(f, 1);
@@ -298,7 +298,7 @@ TEST_ON(waits_for_idle_order_all, struct fixture *f)
     expect(f, 3, 0, 2, 1);
 }
 
-/* #s0 waits for #s1, which is handed in after it: together with the read, all are ordered. */
+/* #s0 waits for #s1, which is submitted after it: together with the read, all are ordered. */
 TEST_ON(waits_may_come_before_their_signals, struct fixture *f)
 {
     fill(f, 0, 0, OTHER_AT(1), DONE_AT(1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/compiler/spirv and its road in the CPU driver: where a SPIR-V kernel's data come from,
+/* hal/compiler/spirv and its path in the CPU driver: where a SPIR-V kernel's data come from,
  * against plain C. The kernels: spirv/memory.comp. */
 #include "tests/unit/spirv/memory.comp.h"
 #include "tests/unit/spirv/nameless.spvasm.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/findings/timing.c, findings.c: what findings cost is what mending them saves, at most. */
+/* viewer/findings/timing.c, findings.c: what findings cost is what fixing them saves, at most. */
 #include "tests/support/test.h"
 #include "tests/unit/viewer/findings_fixture.h"
 #include "tests/viewer/decode_trace.h"

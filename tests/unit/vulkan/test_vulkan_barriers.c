@@ -201,7 +201,7 @@ TEST(lists_are_recorded_once)
     tear_down(&rig);
 }
 
-/* Work that waits for work of the device is handed in at once: the device waits, on another queue
+/* Work that waits for work of the device is submitted at once: the device waits, on another queue
  * and on the same one. */
 TEST(the_device_waits)
 {
@@ -228,7 +228,7 @@ TEST(the_device_waits)
                                                           .command_count = 1}));
         }
         assert_int_equal(shim->submissions, before);
-        ok(hal_semaphore_signal(order, 1)); /* hands in both */
+        ok(hal_semaphore_signal(order, 1)); /* submits both */
         assert_int_equal(shim->submissions, before + 2);
         assert_int_equal(shim->last_waits, 1);
         ok(hal_semaphore_wait(order, 3, PATIENCE_NS));

@@ -103,7 +103,7 @@ static void stays_lost(struct hal_device *device, struct hal_semaphore *later, s
 }
 
 /* A submission that the device refuses fails its semaphore. */
-TEST(lost_when_handed_in)
+TEST(lost_when_submitted)
 {
     struct hal_device *device = open_device("vulkan");
     struct hal_semaphore *later;
@@ -120,7 +120,7 @@ TEST(lost_when_handed_in)
     hal_device_release(device);
 }
 
-TEST(out_of_memory_when_handed_in)
+TEST(out_of_memory_when_submitted)
 {
     struct hal_device *device = open_device("vulkan");
     struct work work;
