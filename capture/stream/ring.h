@@ -57,7 +57,7 @@ static inline bool capture_ring_publish(struct capture_ring *ring, uint64_t byte
 {
     const uint64_t before = ring->write;
     ring->write = before + bytes;
-    /* The lines that the next records will touch left this core's cache when they were read. */
+    /* The next records' cache lines left this core's cache when the consumer read them. */
     const uint8_t *ahead = ring->base + ((ring->write + 1024) & (ring->bytes - 1));
     __builtin_prefetch(ahead, 1);
     __builtin_prefetch(ahead + 64, 1);

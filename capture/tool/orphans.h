@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Call it when the program has ended. From here on only SIGQUIT ends the process and leaves traces
- * as they are; a closed pipe or a file size limit becomes an error of the call that writes. */
+/* Call it after the program has ended. From now on only SIGQUIT ends the process and leaves traces
+ * as they are; a closed pipe or a file size limit becomes an error of the writing call. */
 void capture_orphans_prepare(void);
 
 /* Waits for the captured process if it is about to end, as a whole process group does at Ctrl-C.
@@ -22,8 +22,8 @@ bool capture_orphan_await(const struct trace_reader *reader);
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,
                              bool quiet);
 
-/* Removes the sidecars of this user's traces that are gone, where a capture into `destination` (an
- * absolute path) may leave some, and says so in a line for each folder. */
+/* Removes sidecars of this user's removed traces from the folders that a capture into `destination`
+ * (an absolute path) uses, and prints one line for each folder. */
 void capture_orphans_remove(const char *destination, bool quiet);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device that a thread of its own opens while the trace is loaded: both take long on a GPU. */
+/* Opens a device on a thread of its own while the trace is loaded: both are slow on a GPU. */
 #ifndef REPLAY_ASYNC_OPEN_H
 #define REPLAY_ASYNC_OPEN_H
 
@@ -16,14 +16,14 @@ struct replay_async_open {
     char message[HAL_MESSAGE_BYTES];
 };
 
-/* Copies the URI. What stands in the way of a thread leaves it at that: nothing has begun. */
+/* Copies the URI. If no thread can be started nothing begins. */
 void replay_async_open_begin(struct replay_async_open *opener, const char *uri);
 
-/* Of one that has begun: waits for it. The caller owns the device. */
+/* Waits for an open that has begun. The caller owns the device. */
 enum hal_status replay_async_open_end(struct replay_async_open *opener,
                                       struct hal_device **out_device) HAL_CHECKED;
 
-/* Nobody wants the device any more, if it was begun. Keeps the thread's message. */
+/* Discards the device if an open was begun. Preserves the thread's message. */
 void replay_async_open_drop(struct replay_async_open *opener);
 
 #endif

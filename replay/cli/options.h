@@ -15,12 +15,12 @@ enum {
     REPLAY_WHAT_IF_BYTES = 192 /* of every change once */
 };
 
-/* All zero but where a default is not; borrows the arguments. */
+/* All zero except for defaults; borrows the arguments. */
 struct replay_program {
     const char *path, *device;
     uint64_t repeat, runs;
-    bool has_runs, has_threshold; /* were given */
-    const char *what_if;          /* all changes, as they were given; NULL: none */
+    bool has_runs, has_threshold; /* given explicitly */
+    const char *what_if;          /* all changes, as given; NULL: none */
     char what_if_text[REPLAY_WHAT_IF_BYTES];
     struct replay_what_if change;
     bool json, quiet, trusted;
@@ -29,14 +29,14 @@ struct replay_program {
     const char *against; /* a device's URI, or "recorded" */
     const char *minimal, *record;
     bool benchmark, isolate;
-    int64_t benchmark_ns; /* the most that it may take */
+    int64_t benchmark_ns; /* the time limit of a benchmark */
     const char *compare;  /* a trace, or (compare_substitute) the last of the substitutes */
     bool compare_substitute;
     char *compare_text;
     double threshold_percent;
-    struct replay_inspect look;                  /* places alone */
+    struct replay_inspect look;                  /* locators only */
     struct replay_dump dumps[REPLAY_MOST_DUMPS]; /* with the user's paths */
-    /* Results that are files; indexes of the others' below. */
+    /* Results that are files; the members below index them. */
     const char *outputs[REPLAY_MOST_OUTPUTS];
     size_t output_count, repro_output, record_output, dump_outputs[REPLAY_MOST_DUMPS];
     int64_t time_limit_ns;
@@ -45,20 +45,20 @@ struct replay_program {
     const char *symbols[REPLAY_MOST_SYMBOLS];
     struct replay_options replay; /* its lists are those below */
     struct replay_path_map maps[REPLAY_MOST_MAPS];
-    struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the one for all buffers comes last */
+    struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the rule for all buffers comes last */
     struct replay_substitute substitutes[REPLAY_MOST_SUBSTITUTES];
     struct replay_buffer_substitute buffers[REPLAY_MOST_SUBSTITUTES];
 };
 
-/* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_IO: it could
- * not be, as was said. HAL_INVALID: the error is on standard error. Changes argv: values are cut
- * into parts. */
+/* HAL_OK: continue. HAL_NOT_FOUND: printed the help or the version. HAL_IO: could not print it, and
+ * said so. HAL_INVALID: reported an error on standard error. Modifies argv: values are split in
+ * place. */
 enum hal_status replay_options_parse(char **argv, struct replay_program *out_program) HAL_CHECKED;
 
-/* Frees what parsing took, also when it failed. */
+/* Frees what parsing allocated, also after a failure. */
 void replay_options_finish(struct replay_program *program);
 
-/* Whether there is something to look at inside. */
+/* Whether the options ask to inspect anything. */
 bool replay_options_inspect(const struct replay_program *program);
 
 #endif

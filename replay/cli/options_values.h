@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What understands the values of options: each takes one into the program, or fails with a
- * message and returns false. `text` is changed, and borrowed. Private to replay/. */
+/* Parsers for option values: each stores one in the program, or fails with a message and returns
+ * false. `text` is borrowed and modified. Private to replay/. */
 #ifndef REPLAY_OPTIONS_VALUES_H
 #define REPLAY_OPTIONS_VALUES_H
 
@@ -26,8 +26,7 @@ bool replay_take_verify(char *text, struct replay_program *program);
 bool replay_take_against(char *text, struct replay_program *program);
 bool replay_take_what_if(char *text, struct replay_program *program);
 
-/* ---- options_files.c: files, places -----------------------------------------------------------
- */
+/* ---- options_files.c: files, locators ------------------------------------------------------- */
 
 bool replay_take_base(char *text, struct replay_program *program);
 bool replay_take_symbols(char *text, struct replay_program *program);
@@ -35,11 +34,11 @@ bool replay_take_map(char *text, struct replay_program *program);
 bool replay_take_substitute(char *text, struct replay_program *program);
 bool replay_take_substitute_buffer(char *text, struct replay_program *program);
 bool replay_take_compare(char *text, struct replay_program *program);
-/* The KERNEL=FILE to compare with, when all options are taken: the first of the substitutes, so
- * that it stands in place of any other for the same kernel. The recorded way has those behind it.
- */
+/* Sets the KERNEL=FILE to compare with, once all options are parsed: the first of the substitutes,
+ * so that it takes precedence over any other for the same kernel. The recorded variant uses the
+ * remaining ones. */
 bool replay_take_other_kernel(struct replay_program *program);
-/* Fails when a file to write is the trace, or one that has contents of it. */
+/* Reports an output file that is the trace or holds contents of it. */
 bool replay_keeps_its_input(const struct replay_program *program);
 bool replay_take_stop(char *text, struct replay_program *program);
 bool replay_take_loop(char *text, struct replay_program *program);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a report that searches and measurements fill, as lines for people and as JSON
- * members. Private to replay/. */
+/* The parts of a report for searches and measurements, as lines for people and as JSON members.
+ * Private to replay/. */
 #ifndef REPLAY_REPORT_PARTS_H
 #define REPLAY_REPORT_PARTS_H
 
@@ -19,7 +19,7 @@ void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, 
 void replay_print_bisect_json(struct trace_text *text, const struct replay_bisect_result *result,
                               const char *against);
 
-/* What there was to see; `,"look":{...}`. */
+/* What was inspected; the second as `,"look":{...}`. */
 void replay_print_inspect(FILE *file, const struct replay_program *program,
                           const struct replay_inspect_result *result);
 void replay_print_inspect_json(struct trace_text *text, const struct replay_program *program,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a replay would notice: captures a small run, replays it, then damages it in several ways,
- * each of which must be seen. */
+/* Tests whether a replay detects errors: captures a small run, replays it, then damages it in
+ * several ways, each of which must be detected. */
 #ifndef REPLAY_SELFTEST_H
 #define REPLAY_SELFTEST_H
 
@@ -14,17 +14,17 @@ enum { REPLAY_SELFTEST_CHECKS = 6, REPLAY_SELFTEST_BYTES = 240 };
 struct replay_selftest_check {
     const char *name;
     bool passed, skipped;
-    char detail[REPLAY_SELFTEST_BYTES]; /* what was seen */
+    char detail[REPLAY_SELFTEST_BYTES]; /* what was observed */
 };
 
 struct replay_selftest {
     struct replay_selftest_check checks[REPLAY_SELFTEST_CHECKS];
     size_t count;
-    bool passed; /* all, and none but those that the device cannot show were skipped */
+    bool passed; /* all passed, and only those that the device cannot show were skipped */
 };
 
-/* On this device; NULL: the CPU with four threads. Blocks. Others than HAL_OK: it could not be
- * done. */
+/* Runs on this device; NULL: the CPU with four threads. Blocks. Any status but HAL_OK: the test
+ * could not be run. */
 enum hal_status replay_selftest_run(const char *uri,
                                     struct replay_selftest *out_selftest) HAL_CHECKED;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs mean: the statistics of their times, and the exit status. Private to replay/. */
+/* Interprets runs: the statistics of their times, and the exit status. Private to replay/. */
 #ifndef REPLAY_EXIT_CODE_H
 #define REPLAY_EXIT_CODE_H
 
@@ -8,11 +8,11 @@
 
 enum replay_exit {
     REPLAY_EXIT_SAME = 0,
-    REPLAY_EXIT_DIFFERENT = 1, /* also: work that failed or hung */
+    REPLAY_EXIT_DIFFERENT = 1, /* also: work failed or hung */
     REPLAY_EXIT_USAGE = 2,
     REPLAY_EXIT_UNREADABLE = 3,
     REPLAY_EXIT_UNSUPPORTED = 4,
-    REPLAY_EXIT_INCOMPARABLE = 5, /* replayed, but not everything could be compared */
+    REPLAY_EXIT_INCOMPARABLE = 5, /* replayed, but not everything was comparable */
 };
 
 struct replay_times {
@@ -22,11 +22,11 @@ struct replay_times {
 /* Sorts the array. */
 struct replay_times replay_times_of(int64_t *values, size_t count);
 
-/* The exit status of a run that ended, of a report and what could not be compared. */
+/* The exit status of a completed run, from its report and what could not be compared. */
 enum replay_exit replay_exit_code(const struct replay_plan_info *plan,
                                   const struct replay_report *report);
 
-/* Slower for sure, and by more than is allowed: the whole interval. */
+/* Whether the whole interval is slower by more than the threshold. */
 bool replay_is_slower(const struct trace_interval *gain, double threshold_percent);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the file's events into a plan's operations, one after the other in the order of tickets,
- * and believes nothing that it can check. Used by loading alone. */
+/* Converts the file's events to a plan's operations, one by one in ticket order, and trusts nothing
+ * that can be checked. Used only by loading. */
 #ifndef REPLAY_DECODE_H
 #define REPLAY_DECODE_H
 
 #include "hal/base/idmap.h"
 #include "replay/plan/plan.h"
 
-/* An event in the plan's memory, not yet checked. */
+/* An unchecked event in the plan's memory. */
 struct replay_gathered {
     uint64_t ticket;
     struct trace_event *event;
     struct trace_segment *segments; /* of a seal */
 };
 
-/* How a submission ended, as far as the trace tells. */
+/* How a submission ended, according to the trace. */
 struct replay_done {
     int64_t end_ns; /* 0: unknown */
     uint16_t status;
     uint32_t message; /* string, of a failure */
 };
 
-/* A submission that ended with its device, before anything in the plan tells. */
+/* A submission that failed with its device before anything in the plan shows it. */
 struct replay_lost {
     size_t op;
     int64_t end_ns;
@@ -32,7 +32,7 @@ struct replay_decoder {
     struct replay_plan *plan;
     struct hal_idmap objects;     /* recorded id to index */
     struct hal_idmap contents;    /* content number to index */
-    struct hal_idmap submissions; /* ids seen in submit events (the index means nothing) */
+    struct hal_idmap submissions; /* ids seen in submit events (the index is unused) */
     struct hal_idmap left_out;    /* ids of objects that the trace could not hold */
     struct hal_idmap done_ids;    /* submission id to index into `done` */
     struct replay_done *done;
@@ -40,23 +40,23 @@ struct replay_decoder {
     uint64_t live_buffer_bytes;
     size_t *unsettled; /* ops of submissions that no wait_idle has covered yet */
     size_t unsettled_count, unsettled_capacity;
-    uint64_t idle_work;       /* steps that overlapping wait_idle calls have cost */
-    struct replay_lost *lost; /* in the order of the calls */
+    uint64_t idle_work;       /* steps spent on overlapping wait_idle calls */
+    struct replay_lost *lost; /* in call order */
     size_t lost_count, lost_capacity;
-    uint64_t loss_work; /* looks at them */
+    uint64_t loss_work; /* steps spent on them */
 };
 
-/* Remembers how a submission ended; before any replay_decode. */
+/* Records how a submission ended; call before any replay_decode. */
 enum hal_status replay_decode_done(struct replay_decoder *decoder,
                                    const struct trace_submission_done *done) HAL_CHECKED;
 
-/* Checks and renumbers one event and appends its operations. A failure leaves the plan as it was
- * and its message names the event. */
+/* Checks and renumbers one event and appends its operations. On failure the plan is unchanged and
+ * the message names the event. */
 enum hal_status replay_decode(struct replay_decoder *decoder,
                               const struct replay_gathered *gathered) HAL_CHECKED;
 
-/* Parts of replay_decode. An id becomes an index: of a living object of that kind, of a buffer
- * that holds [offset, offset + size). The segments are those of a seal. */
+/* Parts of replay_decode. They convert an id to the index of a living object of that kind, or of a
+ * buffer that contains [offset, offset + size). `segments` belong to a seal. */
 enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_kind kind,
                                   uint64_t *id, struct replay_object **out_object) HAL_CHECKED;
 enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *buffer,
@@ -66,10 +66,10 @@ enum hal_status replay_decode_segments(struct replay_decoder *decoder,
                                        const struct trace_command_buffer_seal *seal,
                                        struct trace_segment *segments) HAL_CHECKED;
 
-/* A new object: its id becomes its index. */
+/* Adds an object: converts its id to its index. */
 enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_kind kind,
                                   uint64_t *id, const struct trace_event *created) HAL_CHECKED;
-/* The number of a content of that size becomes its index. */
+/* Converts the number of a content of that size to its index. */
 enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *content,
                                       uint64_t size) HAL_CHECKED;
 
@@ -92,37 +92,37 @@ enum hal_status replay_decode_wait(struct replay_decoder *decoder,
                                    struct trace_semaphore_wait *event) HAL_CHECKED;
 enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
                                         const struct trace_wait_idle *event) HAL_CHECKED;
-/* A host call is replayed here, between its two events, while the submission waits. */
+/* Replays a host call between its two events, while the submission waits. */
 enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                         const struct trace_host_call *event) HAL_CHECKED;
 enum hal_status replay_decode_submit(struct replay_decoder *decoder,
                                      struct trace_submit *event) HAL_CHECKED;
 
-/* The last operation is a submission that ended with its device; a lost device refused one, and
- * failed what it was to signal. Before each event, and with NULL after the last: fails what the
- * former were to signal and never will. */
+/* The last operation is a submission that ended with its device; a lost device refused one and
+ * failed its signals. Call before each event, and with NULL after the last: fails the signals of
+ * those submissions that will never signal. */
 enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t submission,
                                    const struct replay_done *done) HAL_CHECKED;
 enum hal_status replay_decode_refused(struct replay_decoder *decoder,
                                       const struct trace_submit *event) HAL_CHECKED;
-/* For who reads the plan: the trace tells that the device was lost, by this submission, or by calls
- * alone (UINT64_MAX). */
+/* Notes for users of the plan that the trace shows a lost device, from this submission or from
+ * calls alone (UINT64_MAX). */
 void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission);
 enum hal_status replay_decode_losses(struct replay_decoder *decoder,
                                      const struct trace_event *event) HAL_CHECKED;
 
-/* Digests of what submissions had written (a capture with outputs=all): one record; and, after the
- * last event, into the order of submissions. */
+/* Decode the digests of what submissions wrote (a capture with outputs=all): one record; and, after
+ * the last event, sort them into submission order. */
 enum hal_status replay_decode_written(struct replay_decoder *decoder,
                                       struct trace_submission_outputs *event) HAL_CHECKED;
 void replay_order_written(struct replay_plan *plan);
 
-/* After the last event of a trace that lacks some: ends the plan before what waits for something
- * that never comes, and leaves nothing in it that does. */
+/* Call after the last event of an incomplete trace: ends the plan before the first operation that
+ * waits for something that never happens, so that no such operation is left. */
 enum hal_status replay_decode_cut(struct replay_plan *plan) HAL_CHECKED;
 
-/* What they share, in decoder.c. `what` is a plural; NULL when the trace did not see the submission
- * end. */
+/* Shared helpers, in decoder.c. `what` is a plural; NULL if the trace does not show the
+ * submission's end. */
 enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
                                    uint64_t object, const struct trace_event *event) HAL_CHECKED;
 enum hal_status replay_decode_no_memory(const char *what) HAL_CHECKED;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a plan: what loading produces and playing reads. Private to replay/.
+/* The internals of a plan: loading produces it and playing reads it. Private to replay/.
  *
- * Records are copies of the file's (format/record.h), checked, and *renumbered*: wherever the
- * file's record holds an object id, the plan's holds an index into `objects` (0: none), and
- * wherever it holds a content number, an index into `contents` (0: none). */
+ * Records are checked copies of the file's (format/record.h), *renumbered*: where the file's record
+ * holds an object id, the plan's holds an index into `objects` (0: none), and where it holds a
+ * content number, an index into `contents` (0: none). */
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
@@ -20,39 +20,40 @@ enum replay_kind {
     REPLAY_PIPELINE_LAYOUT
 };
 
-/* How a semaphore ends, as far as a trace can tell: a value that comes too late fails a semaphore,
- * and which of several came first is not always known. */
+/* How a semaphore ends, as far as the trace shows: a value signalled out of order fails a
+ * semaphore, and the order of several signals is not always known. */
 enum replay_outcome { REPLAY_WORKS, REPLAY_FAILS, REPLAY_EITHER };
 
 struct replay_object {
     uint64_t id; /* as recorded; 0: the plan's own */
     enum replay_kind kind;
-    bool destroyed;                    /* by the end of the trace; while loading: by now */
+    bool destroyed;                    /* by the end of the trace; while loading: so far */
     const struct trace_event *created; /* buffer_create, executable_create, object_event (command
                                           buffers), semaphore_create */
     union {
         struct {
-            struct replay_uninitialised uninitialised; /* and what a player fills */
-            bool persistent;                           /* is mapped persistently at some time */
+            struct replay_uninitialised uninitialised; /* including the fill for a player */
+            bool persistent;                           /* mapped persistently at some time */
         } buffer;
         struct {
             const struct trace_command_buffer_seal *seal; /* NULL: never ended, not replayed */
             const struct trace_segment *segments;
-            bool submitted; /* loading: before */
+            bool submitted; /* loading: submitted before */
         } commands;
         struct {
-            uint64_t reached;  /* loading: was seen, or set by the host, by now */
-            uint64_t promised; /* loading: the most that anybody has promised by now */
-            uint64_t settled;  /* the most that work which ended, well or not, and the host set */
-            uint64_t comes;    /* loading: the most that is set here for sure, by now */
-            bool keeps_work;   /* lost work waits for it, and for good */
-            bool by_loss;      /* it fails since the recorded device was lost */
+            uint64_t reached;  /* loading: highest value seen, or set by the host, so far */
+            uint64_t promised; /* loading: highest value promised so far */
+            uint64_t
+                settled;     /* highest value set by the host or by ended work, successful or not */
+            uint64_t comes;  /* loading: highest value certain to be set, so far */
+            bool keeps_work; /* lost work waits for it forever */
+            bool by_loss;    /* it fails because the recorded device was lost */
             enum replay_outcome outcome;
         } semaphore;
     };
 };
 
-/* What the player does; the comment names the event's struct. */
+/* The player's actions; each comment names the event's struct. */
 enum replay_action {
     REPLAY_CREATE_BUFFER,      /* trace_buffer_create */
     REPLAY_DESTROY_BUFFER,     /* trace_object_event */
@@ -67,17 +68,18 @@ enum replay_action {
     REPLAY_CREATE_EVENT,       /* trace_object_event */
     REPLAY_DESTROY_EVENT,      /* trace_object_event */
     REPLAY_SIGNAL,             /* trace_semaphore_event */
-    REPLAY_FAIL,               /* trace_semaphore_event: fails when it has reached the value */
+    REPLAY_FAIL,               /* trace_semaphore_event: fails after it has reached the value */
     REPLAY_WAIT,               /* trace_semaphore_wait, also for queries; its status is expected */
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */
     REPLAY_FLUSH,              /* trace_queue_flush */
-    REPLAY_STEP, /* of serial plans (replay/variant/serialized.h): nothing; the object counts */
+    REPLAY_STEP, /* in serialized plans (replay/variant/serialized.h): no action; the object is the
+                    step */
 };
 
 struct replay_op {
     enum replay_action action;
-    uint32_t object; /* index; 0 for those with several or none */
+    uint32_t object; /* index; 0: several or none */
     const struct trace_event *event;
 };
 
@@ -87,7 +89,7 @@ struct replay_content {
     uint8_t *data; /* NULL: in the file */
 };
 
-/* Records lie in blocks that never move. */
+/* Records are in blocks that never move. */
 struct replay_block {
     struct replay_block *next;
     size_t used, bytes;
@@ -110,7 +112,7 @@ struct replay_plan {
     size_t object_count, object_capacity;
     struct replay_op *ops;
     size_t op_count, op_capacity;
-    struct replay_scope *scopes; /* by thread, in the order of their begins */
+    struct replay_scope *scopes; /* by thread, in order of their begins */
     size_t scope_count, scope_capacity;
     uint32_t *open_scopes; /* while loading */
     size_t open_scope_count, open_scope_capacity;
@@ -121,24 +123,25 @@ struct replay_plan {
     struct replay_block *blocks;
     uint64_t block_bytes;
     uint64_t memory_limit_bytes;
-    const char *const *symbols; /* the caller's */
+    const char *const *symbols; /* owned by the caller */
     size_t symbol_count;
     bool only_system_symbols;
-    uint32_t max_list; /* most values, command buffers, barriers or events of any record */
+    uint32_t
+        max_list; /* longest list of values, command buffers, barriers or events in any record */
     bool allow_unsupported;
-    bool all_submissions_end;     /* the trace saw each one end */
-    struct replay_recipe *recipe; /* serial.h: how it was made; NULL: in another way */
-    bool borrows;                 /* all but ops, objects and blocks is another plan's */
+    bool all_submissions_end;     /* the trace shows the end of each */
+    struct replay_recipe *recipe; /* serialized.h: how it was made; NULL: in another way */
+    bool borrows;                 /* another plan owns all but ops, objects and blocks */
 };
 
-/* Zeroed space for a record of `bytes`, in the plan's memory; and the same, not zeroed.
- * HAL_NO_MEMORY, also for the limit. */
+/* Space for a record of `bytes` in the plan's memory, zeroed, or not zeroed. HAL_NO_MEMORY, also at
+ * the limit. */
 enum hal_status replay_plan_room(struct replay_plan *plan, size_t bytes,
                                  void **out_record) HAL_CHECKED;
 enum hal_status replay_plan_take(struct replay_plan *plan, size_t bytes,
                                  void **out_room) HAL_CHECKED;
 
-/* A new object, all else zero. */
+/* Adds an object, zeroed apart from the arguments. */
 enum hal_status replay_plan_object(struct replay_plan *plan, enum replay_kind kind,
                                    const struct trace_event *created,
                                    uint32_t *out_index) HAL_CHECKED;
@@ -148,18 +151,18 @@ enum hal_status replay_plan_content(const struct replay_plan *plan, uint64_t ind
                                     uint8_t **scratch, size_t *scratch_bytes,
                                     const uint8_t **out_data) HAL_CHECKED;
 
-/* A plan that borrows everything of `plan`, which must outlive it, but its operations, of which
- * there are none yet, its objects, which are copied, and new records. */
+/* A plan that borrows everything from `plan`, which must outlive it, except its operations (none at
+ * first), its objects (copied) and new records. */
 enum hal_status replay_plan_clone(const struct replay_plan *plan,
                                   struct replay_plan **out_variant) HAL_CHECKED;
 enum hal_status replay_plan_emit(struct replay_plan *variant,
                                  const struct replay_op *op) HAL_CHECKED;
-/* The same operations in the same order, some perhaps made anew, and command buffers perhaps let go
- * at other moments. What is in them is not compared. */
+/* Whether the variant has the same operations in the same order; some may be recorded again, and
+ * command buffers may be destroyed at other times. Does not compare their contents. */
 bool replay_plan_does_same(const struct replay_plan *plan, const struct replay_plan *variant);
 
-/* While loading, scopes.c: takes a scope's begin or end, in each thread's order; and finds, when
- * all operations are there, what happened in each. */
+/* While loading (scopes.c): take a scope's begin or end, in each thread's order; and, once all
+ * operations are loaded, find the operations inside each scope. */
 enum hal_status replay_scopes_take(struct replay_plan *plan,
                                    const struct trace_event *event) HAL_CHECKED;
 enum hal_status replay_scopes_settle(struct replay_plan *plan) HAL_CHECKED;
@@ -167,10 +170,10 @@ enum hal_status replay_scopes_settle(struct replay_plan *plan) HAL_CHECKED;
 /* "command buffer". */
 const char *replay_kind_name(enum replay_kind kind);
 
-/* NULL when it has none. */
+/* NULL if it has none. */
 const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
 
-/* Whether it is a buffer that a user means by `name`, as in replay_type_rule. */
+/* Whether it is a buffer that the user's `name` denotes, as in replay_type_rule. */
 bool replay_buffer_is_called(const struct replay_plan *plan, uint32_t index, const char *name);
 
 /* The entry of `list` that replaces the executable, by its label, number or entry point; NULL:
@@ -180,7 +183,7 @@ const struct replay_substitute *replay_substitute_of(const struct replay_plan *p
                                                      const struct replay_substitute *list,
                                                      size_t count);
 
-/* Of a dispatch of either kind. */
+/* For a dispatch of either kind. */
 const char *replay_kernel_name(const struct replay_plan *plan,
                                const struct trace_segment *dispatch);
 

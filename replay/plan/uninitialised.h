@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out, while loading, which bytes of a buffer may be looked at before anybody has written
- * them: those a player fills, and no others, since a fill costs time and touches memory that the
- * program may never have touched. */
+/* Finds, while loading, which bytes of a buffer may be read before they are written: the player
+ * fills only these, since a fill costs time and touches memory that the program may never have
+ * touched. */
 #ifndef REPLAY_UNINITIALISED_H
 #define REPLAY_UNINITIALISED_H
 
@@ -15,26 +15,27 @@ struct replay_range {
     uint64_t begin, end;
 };
 
-/* What is known about one buffer at one point of the trace. All zero: nothing is covered. */
+/* What is known about one buffer at one point of the trace. All zero: no byte is covered. */
 struct replay_uninitialised {
-    struct replay_range *covered; /* sorted, apart; their bytes were written or will be filled */
+    struct replay_range *covered; /* sorted, disjoint; these bytes were written or will be filled */
     size_t count, capacity;
-    struct replay_range fill; /* holds every byte that must be filled; empty: begin == end */
+    struct replay_range fill; /* contains every byte that must be filled; empty: begin == end */
 };
 
-/* Releases what only loading needs: the fill stays. */
+/* Frees what only loading needs; keeps `fill`. */
 void replay_uninitialised_finish(struct replay_uninitialised *uninitialised);
 
-/* Somebody writes all of the range. When memory is out or there are too many ranges, it does not
- * count as written. */
+/* The whole range is written. If out of memory, or if there are too many ranges, it does not count
+ * as written. */
 void replay_uninitialised_write(struct replay_uninitialised *uninitialised, uint64_t offset,
                                 uint64_t bytes);
 
-/* Somebody may read or write any of the range. */
+/* Any part of the range may be read or written. */
 void replay_uninitialised_use(struct replay_uninitialised *uninitialised, uint64_t offset,
                               uint64_t bytes);
 
-/* The first submission of a decoded command buffer. Later ones find all that they use covered. */
+/* Call for the first submission of a decoded command buffer. Everything that later ones use is
+ * covered then. */
 void replay_uninitialised_run(struct replay_plan *plan, const struct replay_object *commands);
 
 #endif

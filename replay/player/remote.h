@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Players and devices that are in a sandboxed child, seen from its parent: kernels run there, and
- * everything that is concluded from what they leave is concluded here. Private to replay/.
+/* Players and devices in a sandboxed child, as seen from its parent: kernels run in the child, and
+ * the parent draws all conclusions from their results. Private to replay/.
  *
- * A player of a remote device does all that others do, by the same functions. Nothing that the
- * child says is believed that this process can know: which read-backs there are, in which order,
- * how many bytes each has, and whether these are the recorded ones. Its word alone are times (which
- * are cut to what has passed here), facts of the device, how waits and semaphores ended, how many
- * bytes count as the host's, and the messages of failures. */
+ * A player of a remote device supports the same functions as any other. The parent believes nothing
+ * from the child that it can know itself: which read-backs there are, in which order, how large
+ * each is, and whether they match the recording. The child is the only source for times (clipped to
+ * what has passed here), properties of the device, how waits and semaphores ended, how many bytes
+ * count as the host's, and failure messages. */
 #ifndef REPLAY_REMOTE_H
 #define REPLAY_REMOTE_H
 
@@ -24,20 +24,20 @@ enum { REPLAY_MOST_DEVICES = 2 };
 /* Opens a device in the child as remote->number. */
 enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri) HAL_CHECKED;
 
-/* As replay_player_compile. */
+/* Like replay_player_compile. */
 enum hal_status replay_remote_compile(struct replay_remote *remote, struct replay_plan *plan,
                                       const struct replay_options *options) HAL_CHECKED;
 
-/* From here on, the child starts no process and changes no file, but in its folder if it is to
+/* From now on the child can start no process and change no file, except in its folder if it is to
  * `stay`. */
 enum hal_status replay_remote_lock(struct replay_sandbox *sandbox, bool stay) HAL_CHECKED;
 
-/* As hal_device_profiling_begin and _end; the options are older than the child. */
+/* Like hal_device_profiling_begin and _end; the options are older than the child. */
 enum hal_status replay_remote_record(struct replay_remote *remote,
                                      const struct hal_profiling_options *options) HAL_CHECKED;
 enum hal_status replay_remote_end_record(struct replay_remote *remote) HAL_CHECKED;
 
-/* ---- What the player's functions do when player->remote is set ---- */
+/* ---- Implementation of the player's functions when player->remote is set ---- */
 
 enum hal_status replay_remote_create(struct replay_player *player) HAL_CHECKED;
 enum hal_status replay_remote_run(struct replay_player *player) HAL_CHECKED;
@@ -54,7 +54,7 @@ void replay_remote_destroy(struct replay_player *player);
 
 /* ---- The child, serve.c ---- */
 
-/* Does what it is asked until nobody asks any more. Returns the exit status. */
+/* Serves requests until the parent closes the channel. Returns the exit status. */
 int replay_serve(void *unused, struct replay_sandboxed *inside);
 
 #endif

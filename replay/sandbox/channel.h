@@ -2,15 +2,15 @@
 /* The protocol between the parent, which verifies, and the sandboxed child, which runs the kernels:
  * the parent sends requests, the child executes and answers them. Private to replay/.
  *
- * The parent is trusted: a request is a struct of its memory, whose pointers are good in the child,
- * a copy of it. The child is not: native code of a file's making may write here what it likes. So
- * an answer says nothing but numbers and texts, each of a length that the parent knows before it
- * reads, and is about exactly what was asked: the parent names the read-back that comes next, and
- * anything else ends the replay. No bytes are used before they are checked, none is a pointer, an
- * index or a count.
+ * The parent is trusted: a request is a struct of its memory, whose pointers are valid in the
+ * child, a copy of the parent. The child is not trusted: native code controlled by a file may write
+ * anything here. Answers therefore contain only numbers and texts whose lengths the parent knows in
+ * advance, and concern exactly the request: the parent names the next read-back, and anything else
+ * ends the replay. No bytes are used unchecked, and none is a pointer, an index or a count.
  *
- * Answers to one request: bytes, any number of times, as asked for; then `done`. In between, how
- * far the run is, which keeps the limit on silence away as long as it can be (progress.c). */
+ * An answer consists of bytes, any number of times, as requested; then `done`. In between come
+ * progress messages, which defer the limit on silence as long as progress is plausible
+ * (progress.c). */
 #ifndef REPLAY_CHANNEL_H
 #define REPLAY_CHANNEL_H
 
@@ -18,26 +18,26 @@
 #include "replay/variant/serialized.h"
 
 enum replay_ask {
-    REPLAY_ASK_OPEN,       /* a device; the bytes are its struct hal_device_info */
-    REPLAY_ASK_COMPILE,    /* what a player of the plan needs */
-    REPLAY_ASK_RECORD,     /* a capture begins on the device */
-    REPLAY_ASK_LOCK,       /* no process, no file any more; kernels are loaded from here on */
-    REPLAY_ASK_CREATE,     /* a player */
-    REPLAY_ASK_UNTIL,      /* a part of a run; the bytes are the read-backs, in order */
-    REPLAY_ASK_END,        /* of the run */
-    REPLAY_ASK_READ,       /* bytes of a buffer */
-    REPLAY_ASK_WRITE,      /* bytes follow the request */
-    REPLAY_ASK_SUBMIT,     /* a command buffer alone, or none */
-    REPLAY_ASK_DESTROY,    /* the player */
-    REPLAY_ASK_END_RECORD, /* the capture ends */
+    REPLAY_ASK_OPEN,       /* opens a device; the bytes are its struct hal_device_info */
+    REPLAY_ASK_COMPILE,    /* compiles what a player of the plan needs */
+    REPLAY_ASK_RECORD,     /* begins a capture on the device */
+    REPLAY_ASK_LOCK,       /* no more processes and files; kernels are loaded from now on */
+    REPLAY_ASK_CREATE,     /* creates a player */
+    REPLAY_ASK_UNTIL,      /* plays a part of a run; the bytes are the read-backs, in order */
+    REPLAY_ASK_END,        /* ends the run */
+    REPLAY_ASK_READ,       /* reads bytes of a buffer */
+    REPLAY_ASK_WRITE,      /* writes the bytes that follow the request */
+    REPLAY_ASK_SUBMIT,     /* submits a single command buffer, or none */
+    REPLAY_ASK_DESTROY,    /* destroys the player */
+    REPLAY_ASK_END_RECORD, /* ends the capture */
 };
 
 struct replay_request {
     enum replay_ask ask;
     uint32_t device;
-    const struct replay_player *player; /* the parent's: for the child a name */
+    const struct replay_player *player; /* the parent's: only a name in the child */
     uint32_t object;
-    /* Of a player; a plan that is older than the child, or the one that `serial` is made of. */
+    /* Of a player: a plan older than the child, or the one that `serial` is made from. */
     struct replay_plan *plan;
     struct replay_options options;
     uint64_t serial_number;                      /* 0: none */
@@ -51,7 +51,7 @@ struct replay_request {
     struct hal_profiling_options recording;
 };
 
-/* How it went. */
+/* The result. */
 struct replay_answer {
     uint32_t status; /* enum hal_status */
     uint32_t abandoned, hung;
@@ -66,8 +66,8 @@ enum { REPLAY_TELL_BYTES = 1, REPLAY_TELL_DONE, REPLAY_TELL_ALIVE, REPLAY_TELL_D
 
 struct replay_tell {
     uint32_t kind, reserved;
-    uint64_t subject; /* the operation, or the buffer, that the bytes are of, or one of these: */
-    uint64_t bytes;   /* that follow; ALIVE: none do, it is the moves of a struct replay_progress */
+    uint64_t subject; /* the operation or buffer that the bytes belong to, or one of these: */
+    uint64_t bytes; /* size that follows; ALIVE: none, but the moves of a struct replay_progress */
 };
 
 enum { REPLAY_MOST_DOUBTS = 1 << 16 };
@@ -77,14 +77,15 @@ enum { REPLAY_MOST_DOUBTS = 1 << 16 };
 
 struct replay_channel {
     int from, to;
-    /* The parent's, called before each read and write so that they do not block. NULL: they do. */
+    /* The parent's: called before each read and write so that they do not block. NULL: they
+     * block. */
     enum hal_status (*wait)(void *user, int descriptor, short events);
     void *user;
     int64_t told_ns; /* when the child last sent a message */
     size_t in_begin, in_end;
     uint8_t in[64 << 10];
-    /* Messages wait here for the flush, or until they are too many: a parent that wakes up to read
-     * would take a processor from the work whose time is measured. */
+    /* Messages are buffered until the flush, or until there are too many: a parent that wakes up to
+     * read takes a processor from the work being timed. */
     uint8_t *out;
     size_t out_bytes, out_capacity;
 };
@@ -102,11 +103,11 @@ void replay_channel_finish(struct replay_channel *channel);
 enum hal_status replay_channel_receive(struct replay_channel *channel, void *out,
                                        size_t bytes) HAL_CHECKED;
 
-/* The child sends the bytes of a subject; and how far it is, when its last message is old. */
+/* The child sends the bytes of a subject, and its progress if its last message is old. */
 enum hal_status replay_channel_tell(struct replay_channel *channel, uint64_t subject,
                                     const void *data, size_t bytes) HAL_CHECKED;
-/* And, ahead of them, which of them nothing can be said of: struct replay_touch, rising and apart,
- * no more than REPLAY_MOST_DOUBTS. */
+/* Sends, before the bytes, which of them are in doubt: struct replay_touch, sorted and disjoint, at
+ * most REPLAY_MOST_DOUBTS. */
 enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64_t subject,
                                           const void *ranges, size_t bytes) HAL_CHECKED;
 void replay_channel_alive(struct replay_channel *channel, uint64_t op, uint64_t moves,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a sandbox keeps compiled kernels from one replay of a trace to the next. Private to
- * replay/: used by the outside of the sandbox. */
+/* Stores compiled kernels of a sandbox from one replay of a trace to the next. Private to replay/:
+ * used outside the sandbox. */
 #ifndef REPLAY_KERNEL_CACHE_H
 #define REPLAY_KERNEL_CACHE_H
 
@@ -9,18 +9,18 @@
 
 struct replay_kernel_cache {
     char path[PATH_MAX];
-    int use; /* a descriptor of the folder, under whose lock nobody removes it */
+    int use; /* a locked descriptor, which protects the folder from removal */
 };
 
-/* Makes and names the folder of this trace, which no other trace's replay gets; false: there is no
- * place for one. It stays until it is closed, whatever others do. */
+/* Creates and names the folder of this trace, which replays of other traces never get; false: no
+ * place for one. It exists until it is closed, whatever other processes do. */
 bool replay_kernel_cache_open(const char *trace, struct replay_kernel_cache *out_kept);
 
-/* What has grown too large, or strange, goes, and so do the folders that were used longest ago; but
- * none that another replay uses. */
+/* Removes folders that have grown too large, contain anything unexpected, or were least recently
+ * used, except those that another replay is using. */
 void replay_kernel_cache_close(struct replay_kernel_cache *kept);
 
-/* With everything in it. */
+/* Removes the folder with everything in it. */
 void replay_remove_folder(const char *path);
 
 #endif

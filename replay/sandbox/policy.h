@@ -19,9 +19,9 @@ struct replay_policy {
     const char *trace;        /* a file to read */
     const char *const *given; /* more files and folders to read */
     size_t given_count;
-    const char *scratch;   /* a folder to use freely */
-    const char *kept;      /* another one; NULL: none */
-    const char *programs;  /* that may be started: strings one after the other, then an empty one */
+    const char *scratch;  /* a folder to use freely */
+    const char *kept;     /* another one; NULL: none */
+    const char *programs; /* programs that may be started: consecutive strings, then an empty one */
     uint64_t memory_bytes; /* that buffers may take; 0: physical memory */
 };
 

@@ -24,7 +24,7 @@ enum { REPLAY_MOST_OUTPUTS = 8 };
 /* The child's side, in its own memory. */
 struct replay_sandboxed {
     struct replay_channel *channel;
-    _Atomic uint32_t *refused_call; /* as replay_policy_lock says; the parent sees it, too */
+    _Atomic uint32_t *refused_call; /* as in replay_policy_lock; shared with the parent */
     char missing[REPLAY_MISSING_BYTES];
 };
 

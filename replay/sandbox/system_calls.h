@@ -6,7 +6,8 @@
 
 #include "hal/base/status.h"
 
-/* What loading a trace and compiling need. Before the process has a second thread. */
+/* Allows what loading a trace and compiling need. Call it before the process has a second
+ * thread. */
 enum hal_status replay_limit_system_calls(void) HAL_CHECKED;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a replay takes: as a whole and by the program's scopes, until it is known well; and each
+/* Measures a replay, as a whole and by the program's scopes, until the time is precise; and each
  * dispatch alone. */
 #ifndef REPLAY_BENCHMARK_H
 #define REPLAY_BENCHMARK_H
@@ -18,13 +18,13 @@ typedef void replay_progress(void *user, uint64_t done, uint64_t most);
 struct replay_benchmark {
     struct replay_player *player;
     uint64_t warm_up, least_runs, most_runs;
-    int64_t most_ns;  /* of all runs */
-    double tightness; /* the median's 95 % interval, as a part of the median, that is enough */
+    int64_t most_ns;  /* limit for all runs */
+    double tightness; /* sufficient width of the median's 95 % interval, relative to the median */
     replay_progress *progress; /* NULL: none */
     void *user;
 };
 
-/* What happens in all scopes of one name, per run. */
+/* The times of all scopes of one name, per run. */
 struct replay_scope_times {
     char name[REPLAY_NAME_BYTES];
     uint64_t count; /* scopes of that name */
@@ -41,20 +41,20 @@ struct replay_benchmark_result {
     struct replay_report report; /* of the first that differed, else of the first */
 };
 
-/* What the scope took, of a run that began then and whose operations ended then. */
+/* The duration of the scope in a run that began at `begin_ns` with these operation ends. */
 int64_t replay_scope_ns(const struct replay_scope *scope, int64_t begin_ns,
                         const int64_t *op_ends_ns);
 
-/* What --benchmark does, but for the player, the time and the progress. */
+/* The defaults of --benchmark, without player, time and progress. */
 extern const struct replay_benchmark replay_usual_benchmark;
 
-/* Whether the runs that took `runs_ns` were enough, after `spent_ns` altogether. Sets all of the
- * result that says how well they tell the median. */
+/* Whether the runs that took `runs_ns` suffice after a total of `spent_ns`. Sets the members of the
+ * result that describe the precision of the median. */
 bool replay_benchmark_suffices(const struct replay_benchmark *benchmark, const int64_t *runs_ns,
                                size_t run_count, int64_t spent_ns,
                                struct replay_benchmark_result *result);
 
-/* Blocks. Otherwise as replay_player_run. */
+/* Blocks. Otherwise like replay_player_run. */
 enum hal_status replay_benchmark_run(const struct replay_benchmark *benchmark,
                                      const struct replay_plan_info *plan,
                                      struct replay_benchmark_result *out_result) HAL_CHECKED;
@@ -68,24 +68,24 @@ struct replay_isolate {
     uint64_t runs;
     enum hal_status (*prepared)(void *user);
     replay_progress *progress;
-    void *user; /* of both */
+    void *user; /* for both callbacks */
 };
 
 struct replay_kernel_times {
     char name[REPLAY_NAME_BYTES];
     uint64_t count;          /* dispatches or transfers, per run */
     struct replay_times one; /* of one alone: over all of them, the best of their runs */
-    int64_t isolated_ns;     /* of all of them, one by one */
+    int64_t isolated_ns;     /* total, one by one */
     int64_t in_context_ns;   /* their share of their submissions' time */
 };
 
 struct replay_isolate_result {
-    struct replay_kernel_times kernels[REPLAY_MOST_ROWS]; /* the longest first */
+    struct replay_kernel_times kernels[REPLAY_MOST_ROWS]; /* longest first */
     size_t kernel_count, more_kernels;
     uint64_t runs, commands, submissions;
-    int64_t empty_ns;      /* of that each, a submission of nothing */
+    int64_t empty_ns;      /* included in each: an empty submission */
     int64_t isolated_ns;   /* sum over all commands */
-    int64_t in_context_ns; /* sum over all submissions, one after the other */
+    int64_t in_context_ns; /* sum over all submissions, run one after the other */
     struct replay_report report;
 };
 
@@ -97,8 +97,8 @@ struct replay_timed_steps {
 
 void replay_note_step(struct replay_timed_steps *steps, size_t step, bool first, int64_t took_ns);
 
-/* All of the result but the runs, the empty submission and the report: `alone` has a step for each
- * command, `whole` one for each submission. */
+/* Computes the result except the runs, the empty submission and the report: `alone` has a step for
+ * each command, `whole` one for each submission. */
 enum hal_status replay_isolate_sum(const struct replay_timed_steps *alone,
                                    const struct replay_timed_steps *whole,
                                    struct replay_isolate_result *result) HAL_CHECKED;

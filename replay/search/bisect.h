@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the first submission, and in it the first command, after which two replays of a trace do
- * not hold the same bytes; or, where only the recording is there to compare with, what may have
- * written the first read-back that differs. */
+/* Finds the first submission, and in it the first command, after which two replays of a trace hold
+ * different bytes; or, compared with the recording only, what may have written the first read-back
+ * that differs. */
 #ifndef REPLAY_BISECT_H
 #define REPLAY_BISECT_H
 
@@ -10,14 +10,14 @@
 
 struct replay_bisect {
     struct replay_plan *plan;
-    /* Two devices, or twice the same; NULL where the options name a remote one. Reference NULL, and
-     * no remote one: against what was recorded. */
+    /* Two devices, or the same twice; NULL if the options name a remote one. Without reference:
+     * compares with the recording. */
     struct hal_device *candidate, *reference;
     const struct replay_options *candidate_options, *reference_options;
-    bool unwritten;      /* the two differ in what unwritten bytes hold: who reads them is sought */
-    bool narrow;         /* to the command; else the submission is enough */
-    const char *minimal; /* file for a trace of that command alone; NULL: none */
-    /* Called when the players are there, before kernels run. NULL: nothing to do. */
+    bool unwritten;      /* they differ in the fill of unwritten bytes: finds what reads these */
+    bool narrow;         /* to the command; else only to the submission */
+    const char *minimal; /* output file for a trace of that command alone; NULL: none */
+    /* Called once the players exist, before kernels run. NULL: no callback. */
     enum hal_status (*prepared)(void *user);
     void *user;
 };
@@ -34,13 +34,13 @@ struct replay_bisect_range {
     uint64_t offset, bytes;
     uint64_t sample_offset; /* in the buffer */
     uint32_t sample_bytes;
-    uint8_t expected[REPLAY_SAMPLE_BYTES]; /* of an input: what is in it */
+    uint8_t expected[REPLAY_SAMPLE_BYTES]; /* of an input: its contents */
     uint8_t actual[REPLAY_SAMPLE_BYTES];
     struct replay_errors errors; /* of an output */
-    bool by_digest;              /* all that is known: it is not what was recorded */
+    bool by_digest;              /* only the digest is known to differ from the recording */
 };
 
-/* A race that the suspect takes part in, or the first command that its inputs came from. */
+/* A race in which the suspect takes part, or the first command that its inputs came from. */
 struct replay_bisect_race {
     char before[REPLAY_NAME_BYTES], after[REPLAY_NAME_BYTES], buffer[REPLAY_NAME_BYTES];
     uint64_t offset, bytes;
@@ -49,12 +49,12 @@ struct replay_bisect_race {
 
 struct replay_bisect_result {
     bool found;
-    bool narrowed;    /* it is one command; else all that is known is the submission */
-    bool tried;       /* narrowing was tried: one by one, its commands agree */
+    bool narrowed;    /* to one command; else only the submission is known */
+    bool tried;       /* narrowing was tried: its commands agree one by one */
     uint64_t writers; /* against the recording: how many commands may have written it since it was
-                         last known to be right; 1: it was this one */
-    /* And how many commands before may have written what that one, or those, read, directly or
-     * through others, since it was last known to be right; where the first of them is. */
+                         last known to be right; 1: this one did */
+    /* And how many earlier commands may have written what those read, directly or indirectly, since
+     * it was last known to be right; and the first of them. */
     uint64_t ancestors;
     struct hal_locator first_ancestor;
     char first_ancestor_what[REPLAY_NAME_BYTES];
@@ -67,22 +67,22 @@ struct replay_bisect_result {
     struct replay_bisect_range inputs[REPLAY_BISECT_RANGES], outputs[REPLAY_BISECT_RANGES];
     size_t input_count, output_count;
     struct replay_bisect_race races[REPLAY_BISECT_RACES];
-    uint64_t race_count;            /* in all */
+    uint64_t race_count;            /* total */
     uint64_t steps, compared_bytes; /* until then */
-    /* Against the recording: ranges behind submissions, with a digest and without, until then. */
+    /* Against the recording: ranges after submissions, with a digest and without, until then. */
     uint64_t written_ranges, written_unknown, written_unjudged;
     bool wrote_repro;
-    bool read_back;              /* no command, but what the host read back shows a difference */
+    bool read_back;              /* no command differs, but a host read-back does */
     bool abandoned;              /* work hangs: nothing may be freed */
     struct replay_report report; /* of the candidate's read-backs, up to there */
 };
 
-/* Blocks. HAL_OK: found, or everything agrees. Otherwise as replay_player_run. */
+/* Blocks. HAL_OK: found, or everything agrees. Otherwise like replay_player_run. */
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
                                   struct replay_bisect_result *out_result) HAL_CHECKED;
 
-/* The exit status of a search that ended, against the recording or against another run. Steps that
- * agree with the recording prove nothing about bytes that the host or a kernel may have written. */
+/* The exit status of a completed search, against the recording or another run. Steps that agree
+ * with the recording prove nothing about bytes that the host or a kernel may have written. */
 enum replay_exit replay_bisect_exit_code(const struct replay_bisect_result *result,
                                          bool is_recorded);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks inside a replay: stops at a place, writes out what is in buffers there, runs one dispatch
- * again and again. Submissions run one after the other; those with a place inside, command by
- * command. */
+/* Inspects a replay: stops at a locator, writes out buffers there, runs one dispatch repeatedly.
+ * Submissions run one after the other; those that contain a locator run command by command. */
 #ifndef REPLAY_INSPECT_H
 #define REPLAY_INSPECT_H
 
@@ -15,7 +14,7 @@ enum { REPLAY_MOST_DUMPS = 8 };
 enum replay_dump_format { REPLAY_DUMP_RAW, REPLAY_DUMP_TEXT, REPLAY_DUMP_NPY };
 
 struct replay_dump {
-    const char *buffer; /* as in replay_type_rule; fits one that is alive there */
+    const char *buffer; /* as in replay_type_rule; matches one that is alive there */
     struct hal_locator where;
     enum replay_dump_format format;
     const char *path;
@@ -25,15 +24,15 @@ struct replay_inspect {
     struct replay_plan *plan;
     struct hal_device *device;
     const struct replay_options *options;
-    bool is_range; /* who asks for a part to be compared: nothing compared is no success then */
+    bool is_range; /* part of the trace was asked for: comparing nothing is then no success */
     bool has_begin, has_stop, has_loop;
-    struct hal_locator begin; /* read-backs before it are not compared; a submission */
-    struct hal_locator stop;  /* the replay ends behind it */
+    struct hal_locator begin; /* a submission; earlier read-backs are not compared */
+    struct hal_locator stop;  /* the replay ends after it */
     struct hal_locator loop;  /* a dispatch */
     uint64_t loop_runs;
     const struct replay_dump *dumps;
     size_t dump_count;
-    enum hal_status (*prepared)(void *user); /* before kernels run; NULL: nothing to do */
+    enum hal_status (*prepared)(void *user); /* before kernels run; NULL: no callback */
     void *user;
 };
 
@@ -43,17 +42,17 @@ struct replay_inspect_result {
     uint64_t dump_bytes[REPLAY_MOST_DUMPS];
     enum replay_type dump_types[REPLAY_MOST_DUMPS];
     char loop_name[REPLAY_NAME_BYTES];
-    uint64_t loop_runs;        /* done */
-    struct replay_times loop;  /* from handing one dispatch in until it has ended */
+    uint64_t loop_runs;        /* completed */
+    struct replay_times loop;  /* from submitting one dispatch until it has ended */
     struct replay_times empty; /* the same without a dispatch */
 };
 
-/* Whether its places and buffers are there: to be known before anything is compiled. HAL_NOT_FOUND
- * names what is not, or the buffers of which one is to be chosen. */
+/* Checks that the locators and buffers exist, before anything is compiled. HAL_NOT_FOUND names what
+ * is missing, or the buffers to choose from. */
 enum hal_status replay_inspect_check(const struct replay_inspect *look) HAL_CHECKED;
 
-/* Blocks. HAL_NOT_FOUND: a place, or a buffer alive there, does not exist; else as
- * replay_player_run. The report's abandoned: nothing may be freed. */
+/* Blocks. HAL_NOT_FOUND: a locator, or a buffer alive there, does not exist; otherwise like
+ * replay_player_run. If the report says abandoned, nothing may be freed. */
 enum hal_status replay_inspect_run(const struct replay_inspect *look,
                                    struct replay_inspect_result *out_result) HAL_CHECKED;
 

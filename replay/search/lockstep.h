@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two players of one serial plan side by side: behind every step, all that it may have written is
- * compared. Private to replay/. */
+/* Runs two players of one serialized plan in lockstep: after every step, compares all that it may
+ * have written. Private to replay/. */
 #ifndef REPLAY_LOCKSTEP_H
 #define REPLAY_LOCKSTEP_H
 
@@ -8,7 +8,7 @@
 #include "replay/player/player.h"
 #include "replay/variant/serialized.h"
 
-/* Bytes of a range, copied. */
+/* The copied bytes of a range. */
 struct replay_bytes {
     struct replay_touch range;
     uint8_t *data;
@@ -21,10 +21,10 @@ struct replay_bytes_list {
 
 enum { REPLAY_MOST_PLACES = 16 };
 
-/* A range in which the two are not the same. */
+/* A range in which the two differ. */
 struct replay_place {
     struct replay_touch range;   /* that the step may have written */
-    struct replay_errors errors; /* offsets count from where `errors_at` says, in the buffer */
+    struct replay_errors errors; /* offsets count from `errors_at` in the buffer */
     uint64_t errors_at;
     uint64_t sample_offset; /* in the buffer */
     uint32_t sample_bytes;
@@ -41,30 +41,30 @@ struct replay_divergence {
 
 struct replay_lockstep {
     const struct replay_serialized *serialized;
-    struct replay_player *candidate, *reference; /* of the serial plan */
+    struct replay_player *candidate, *reference; /* of the serialized plan */
     struct trace_reflection *reflection;
-    /* Bytes of which both have their own fill were written by nobody, and do not differ. */
+    /* Bytes that hold each player's own fill were never written, and do not differ. */
     bool ignore_unwritten;
-    uint8_t *masked; /* room for that; the caller's to free, as is what is kept */
-    /* Of split submissions: what each step finds in the candidate, and what the reference makes of
-     * it. */
+    uint8_t *masked; /* space for that; the caller frees it, like everything kept */
+    /* For split submissions: the inputs of each step in the candidate, and the reference's
+     * outputs. */
     bool keep;
     struct replay_report report, reference_report;
-    struct replay_bytes_list inputs, outputs; /* of the last step, if kept; the caller's to free */
+    struct replay_bytes_list inputs, outputs; /* of the last step, if kept; the caller frees them */
 };
 
-/* Runs until the first step behind which they differ, or to the end, and ends both runs. */
+/* Runs until the first step after which they differ, or to the end, and ends both runs. */
 enum hal_status replay_lockstep_run(struct replay_lockstep *lockstep,
                                     struct replay_divergence *out_divergence) HAL_CHECKED;
 
 void replay_bytes_finish(struct replay_bytes_list *bytes);
 
-/* Copies what a player's buffers hold in the ranges. */
+/* Copies the ranges from a player's buffers. */
 enum hal_status replay_bytes_take(struct replay_player *player,
                                   const struct replay_accesses *ranges,
                                   struct replay_bytes_list *out_bytes) HAL_CHECKED;
 
-/* What the step may do, by kind (accesses.h); merged. */
+/* What the step may access, by kind (accesses.h); merged. */
 enum hal_status replay_step_accesses(const struct replay_serialized *serialized,
                                      struct trace_reflection *reflection,
                                      const struct replay_step *step, uint32_t kinds,

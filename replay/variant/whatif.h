@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "What if the program had ...": a plan that does the same work in another way, made from a loaded
- * one. Whether the results are still the recorded ones is for a player to find out.
+/* "What if the program had ...": makes a plan that does the same work differently from a loaded
+ * one. A player finds out whether the results still match the recording.
  *
- *   coalesce submissions  neighbours on one queue become one submission, as far as the host neither
- *                         looks at contents nor signals in between; waits of the host in between
- *                         are dropped as below
- *   drop host waits       a wait is put off until the host needs contents or signals, and becomes
- *                         a wait of the following submissions in the queue, which keeps the order
- *   drop barriers         those that order nothing (format/analysis/hazards.h), or all of them, or
- *                         one
- *   merge dispatches      the command buffers of a submission become one, with full barriers
- *                         between, which is what a submission means; recorded anew each time
- *   queues                submissions go to so many queues in turn
+ *   coalesce submissions  merges neighbours on one queue, unless the host accesses contents or
+ *                         signals in between; host waits in between are dropped as below
+ *   drop host waits       defers a wait until the host needs contents or signals, and makes the
+ *                         queue's next submissions wait instead, which preserves the order
+ *   drop barriers         those that order nothing (format/analysis/hazards.h), or all, or one
+ *   merge dispatches      merges the command buffers of a submission, with full barriers in
+ *                         between, as a submission implies; records them again each time
+ *   queues                distributes submissions over that many queues in turn
  *
- * Each may be combined with the others. */
+ * They can be combined. */
 #ifndef REPLAY_WHATIF_H
 #define REPLAY_WHATIF_H
 
@@ -28,57 +26,57 @@ enum replay_barriers {
 };
 
 struct replay_what_if {
-    bool coalesce_submissions; /* drops host waits as well */
+    bool coalesce_submissions; /* implies dropping host waits */
     bool drop_host_waits;
     enum replay_barriers barriers;
-    uint64_t barrier; /* of REPLAY_BARRIERS_ONE: its number, from 0, over all command buffers in the
-                         order of their creation */
+    uint64_t barrier; /* REPLAY_BARRIERS_ONE: its number, from 0, over all command buffers in order
+                         of creation */
     bool merge_dispatches;
     uint32_t queues; /* 0: as recorded */
 };
 
-/* How often, in the plan before and after. */
+/* Counts in the plan before and after. */
 struct replay_what_if_counts {
     uint64_t submissions, command_buffers, host_waits, barriers, queues;
 };
 
 struct replay_what_if_access {
-    bool host; /* else at that place */
+    bool host; /* else at that locator */
     struct hal_locator where;
-    char what[REPLAY_NAME_BYTES]; /* in words */
+    char what[REPLAY_NAME_BYTES]; /* for people */
 };
 
-/* What the hazard graph says: pairs of accesses that share bytes, of which one writes, in different
- * command buffers or the host's. Of those that follow from others none is counted: where A, B and C
- * come one after the other, A and C are no pair. "Ordered" is what the host's calls and waits,
- * semaphores and the order within a submission enforce, whatever the device does. */
+/* The result of the hazard graph: pairs of accesses in different command buffers or by the host
+ * that share bytes, with at least one write. Pairs implied by others are not counted: where A, B
+ * and C follow each other, A and C are no pair. "Ordered" means enforced on any device, by the
+ * host's calls and waits, semaphores and the order within a submission. */
 struct replay_what_if_hazards {
     uint64_t pairs;
-    uint64_t together;         /* ordered within one submission, the other way */
-    uint64_t lost;             /* ordered as recorded, and not the other way */
-    uint64_t lost_for_certain; /* of these; of the others, a kernel may leave bytes alone */
-    uint64_t unordered;        /* not as recorded, either */
-    uint64_t apart;            /* of these, on one queue as recorded and on two the other way */
-    /* Within command buffers, as often as they are submitted: pairs that no barrier orders. */
+    uint64_t together;         /* ordered within one submission in the variant */
+    uint64_t lost;             /* ordered as recorded, but not in the variant */
+    uint64_t lost_for_certain; /* of these; in the others, a kernel may leave the bytes alone */
+    uint64_t unordered;        /* not ordered as recorded, either */
+    uint64_t apart;            /* of these, on one queue as recorded and on two in the variant */
+    /* Within command buffers, per submission: pairs that no barrier orders. */
     uint64_t races_before, races_after;
-    uint64_t undecided; /* accesses that were too many to look at */
-    bool incomplete;    /* for these, or since too much work runs side by side: more may be lost */
-    /* When some are lost, the first such pair: */
+    uint64_t undecided; /* accesses beyond the limits */
+    bool incomplete;    /* because of these, or of too much concurrent work: more may be lost */
+    /* If some are lost, the first such pair: */
     struct replay_what_if_access first, second;
     char buffer[REPLAY_NAME_BYTES];
-    uint64_t begin, end; /* bytes that both touch */
+    uint64_t begin, end; /* bytes that both access */
 };
 
 struct replay_what_if_info {
     struct replay_what_if_counts before, after;
     struct replay_what_if_hazards hazards;
-    /* What the hazard analysis says of the barriers that were dropped, each counted once. */
+    /* What the hazard analysis says about dropped barriers, each counted once. */
     uint64_t dropped_redundant, dropped_unknown, dropped_needed;
-    bool changed; /* false: the variant does what the plan does */
+    bool changed; /* false: the variant equals the plan */
 };
 
-/* Shares everything that does not change with `plan`, which must outlive it; destroyed with
- * replay_plan_destroy. HAL_NO_MEMORY; HAL_NOT_FOUND: there is no such barrier. */
+/* Shares what does not change with `plan`, which must outlive it; destroy with replay_plan_destroy.
+ * HAL_NO_MEMORY; HAL_NOT_FOUND: no such barrier. */
 enum hal_status replay_plan_what_if(const struct replay_plan *plan,
                                     const struct replay_what_if *what_if,
                                     struct replay_what_if_info *out_info,

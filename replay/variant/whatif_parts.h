@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of replay_plan_what_if: those that change a cloned plan in place, and the check of what
- * came out. Private to replay/. */
+/* Parts of replay_plan_what_if: those that change a cloned plan in place, and the check of the
+ * result. Private to replay/. */
 #ifndef REPLAY_WHATIF_PARTS_H
 #define REPLAY_WHATIF_PARTS_H
 
 #include "replay/plan/plan.h"
 #include "replay/variant/whatif.h"
 
-/* The command buffers of every submission become one, recorded just before it. */
+/* Merges the command buffers of every submission into one, recorded just before it. */
 enum hal_status replay_what_if_merge(struct replay_plan *variant) HAL_CHECKED;
 
-/* Submissions go to the first `queues` queues in turn; the semaphores alone order them. */
+/* Distributes submissions over the first `queues` queues in turn; only semaphores order them. */
 enum hal_status replay_what_if_queues(struct replay_plan *variant, uint32_t queues) HAL_CHECKED;
 
-/* `places`: of each submission of `plan`, which of the variant's it became or is part of. */
+/* `places`: for each submission of `plan`, the variant's submission that it became or joined. */
 enum hal_status replay_what_if_exit_code(const struct replay_plan *plan,
                                          const struct replay_plan *variant, const uint32_t *places,
                                          struct replay_what_if_hazards *out_hazards) HAL_CHECKED;
