@@ -12,19 +12,19 @@ enum { VIEW_EXIT_UNREADABLE = 3 }; /* or the output cannot be written */
 
 struct view_options {
     const char *path, *keys, *svg;
-    const char *diff; /* what `path` is compared with; NULL: nothing */
+    const char *diff; /* trace to compare `path` with; NULL: none */
     bool reports[VIEW_REPORT_COUNT];
     bool print, compare, judge_only, json, dump, ascii, utf8, no_mouse, frame_count, follow, plain;
     int width, columns, rows;
-    int screen;      /* columns of the terminal that is written to; 0: it is none */
-    int colors;      /* of the screen; -1: what the terminal has */
-    int text_colors; /* of frames and timelines that are printed; 0: none */
+    int screen;      /* columns of the output terminal; 0: no terminal */
+    int colors;      /* of the screen; -1: the terminal's */
+    int text_colors; /* of printed frames and timelines; 0: none */
     struct view_condition conditions[VIEW_MAX_CONDITIONS];
     size_t condition_count;
 };
 
-/* Prints what --help and --version ask for, and exits then. HAL_INVALID: the message says what is
- * wrong. Text is borrowed from argv. */
+/* For --help and --version, prints them and exits. HAL_INVALID: the message names the error. Text
+ * is borrowed from argv. */
 enum hal_status view_options_parse(char **argv, struct view_options *o) HAL_CHECKED;
 
 #endif

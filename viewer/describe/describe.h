@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What things of the model are called: names and letters of classes, tracks and events, and
- * everything known about one event as lines of text. */
+/* Names of the model's objects: names and letters of classes, tracks and events, and everything
+ * known about one event as lines of text. */
 #ifndef VIEWER_DESCRIBE_H
 #define VIEWER_DESCRIBE_H
 
@@ -14,14 +14,14 @@ struct view_class_info {
 };
 const struct view_class_info *view_class_info(enum view_class class);
 
-/* The functions below write at most `bytes` bytes, their end mark included. Text that comes from
- * the file is not cleaned yet: that is the screen's affair (and the report's). */
+/* The functions below write at most `bytes` bytes including the terminator. Text from the file is
+ * not sanitised here: the screen and the report do that. */
 
 /* "main", "queue 0", "gpu". */
 void view_track_name(const struct view_model *model, const struct view_track *track, char *out,
                      size_t bytes);
 
-/* "rank 0 of 4", or "device 0" of one that is in no group: an index of `devices`. */
+/* "rank 0 of 4", or "device 0" if it is in no group; `device` indexes `devices`. */
 void view_rank_name(const struct view_model *model, uint32_t device, char *out, size_t bytes);
 
 /* "all_reduce", "f32", "sum". */
@@ -33,15 +33,16 @@ struct view_collective_names view_collective_names(const struct view_collective 
 void view_collective_label(const struct view_model *model, const struct view_collective *collective,
                            char *out, size_t bytes);
 
-/* A few words that fit into an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the
- * track's events or of its series. */
+/* A short label for an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the track's
+ * events or series. */
 void view_span_label(const struct view_model *model, const struct view_track *track,
                      const struct view_span *span, char *out, size_t bytes);
 
-/* What a submission does: its only kernel, its command buffer's label, or how many dispatches. */
+/* What a submission does: its only kernel, its command buffer's label, or its number of
+ * dispatches. */
 void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes);
 
-/* What finds the event again: "#s12", or a moment "@1.204567891s". */
+/* The event's locator: "#s12", or a moment "@1.204567891s". */
 void view_span_locator(const struct view_model *model, const struct view_track *track,
                        const struct view_span *span, char *out, size_t bytes);
 
@@ -49,14 +50,14 @@ void view_span_locator(const struct view_model *model, const struct view_track *
 void view_op_label(const struct view_model *model, const struct view_op *op, char *out,
                    size_t bytes);
 
-/* Of a dispatch's kernel: the same name has the same one in every trace. */
+/* The style of a dispatch's kernel: equal names have equal styles in every trace. */
 enum view_style view_op_style(const struct view_model *model, const struct view_op *op);
 
-/* "done", or "semaphore 3" for one without a label; likewise of command buffers and buffers. */
+/* "done", or "semaphore 3" without a label; likewise for command buffers and buffers. */
 void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
                          size_t bytes);
 
-/* "181 µs (179 µs to 184 µs)": the median and its interval, or of few the extremes. */
+/* "181 µs (179 µs to 184 µs)": the median and its interval, or the extremes of a few values. */
 void view_typical_text(const struct trace_typical *typical, char *out, size_t bytes);
 
 void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
@@ -66,25 +67,25 @@ struct view_lines {
     char *text;
     size_t length, capacity;
     size_t count;
-    bool failed;                /* memory is out: lines are missing */
+    bool failed;                /* out of memory: lines are missing */
     struct view_stacks *stacks; /* names functions in call stacks; NULL: only modules are named */
 };
 void view_lines_add(struct view_lines *lines, const char *key, const char *format, ...)
     HAL_PRINTF(3, 4);
-/* Such lines as they are. */
+/* Appends such lines verbatim. */
 void view_lines_add_text(struct view_lines *lines, const char *text, size_t bytes);
 void view_lines_finish(struct view_lines *lines);
 
-/* Whether the file tells everything that happened, and one line about it. */
+/* Whether the file contains everything that happened, and one line about it. */
 bool view_health(const struct view_model *model, char *out, size_t bytes);
 
 /* The first screen: health, busy, idle by cause, syncs and iterations, transfers. */
 void view_summary(const struct view_model *model, struct view_lines *lines);
 
-/* What each device did, in traces of several or of ranks. */
+/* The activity of each device, in traces of several devices or ranks. */
 void view_describe_devices(const struct view_model *model, struct view_lines *lines);
 
-/* Whose work the submission is, in such traces, and what it does together with other ranks. */
+/* In such traces, the submission's device and its collective with other ranks. */
 void view_describe_collective(const struct view_model *model,
                               const struct view_submission *submission, struct view_lines *lines);
 
@@ -92,7 +93,7 @@ void view_describe_collective(const struct view_model *model,
 void view_describe(const struct view_model *model, const struct view_track *track,
                    const struct view_span *event, struct view_lines *lines);
 
-/* What the host did while the device had nothing to do: "recording 60 %, ...". */
+/* What the host did while the device was idle: "recording 60 %, ...". */
 void view_describe_host(const struct view_model *model, const struct view_gap *gap, char *out,
                         size_t bytes);
 

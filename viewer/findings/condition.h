@@ -34,21 +34,22 @@ enum view_unit { VIEW_UNIT_COUNT, VIEW_UNIT_TIME, VIEW_UNIT_SHARE };
 
 struct view_condition {
     enum view_subject subject;
-    int of; /* gaps: the class less VIEW_GAP_HOST; findings: their kind; -1: all */
+    int of; /* gaps: the class minus VIEW_GAP_HOST; findings: their kind; -1: all */
     enum view_relation relation;
     enum view_unit unit;
     double number; /* a count, nanoseconds, or percent */
-    char text[64]; /* as it was written */
+    char text[64]; /* as written */
 };
 
-/* `bytes` of the text, which may go on. HAL_INVALID: names what is wrong with it. */
+/* Parses the first `bytes` bytes of the text. HAL_INVALID: the message names the error. */
 enum hal_status view_condition_parse(const char *text, size_t bytes,
                                      struct view_condition *out_condition) HAL_CHECKED;
 
-/* Whether findings are needed to judge it. */
+/* Whether evaluating it requires findings. */
 bool view_condition_needs_findings(const struct view_condition *condition);
 
-/* Whether it holds, and what there is as text, "gaps: 12.3 %". `findings`: NULL if not needed. */
+/* Whether it holds, with the actual value as text: "gaps: 12.3 %". `findings`: NULL if not
+ * required. */
 bool view_condition_holds(const struct view_condition *condition, const struct view_model *model,
                           const struct view_findings *findings, char *out, size_t bytes);
 

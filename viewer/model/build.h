@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a model is made, in steps that follow each other: ingest.c turns the file's records into
- * tables, origin.c says when time begins, tracks.c turns tables into tracks, analyse.c tracks into
- * numbers, order.c gives them their places. */
+/* Builds a model in successive steps: ingest.c converts the file's records to tables,
+ * rebase_times.c sets the origin of time, tracks.c converts tables to tracks, analyse.c computes
+ * figures from tracks, and track_order.c sorts tracks. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 
 #include "hal/base/mem.h"
 #include "viewer/model/model.h"
 
-/* Makes room for `extra` more elements of one of the model's tables. */
+/* Reserves `extra` more elements in one of the model's tables. */
 #define VIEW_ROOM(owner, name, extra)                                                              \
     ((owner)->name##_count + (extra) <= (owner)->name##_capacity                                   \
          ? HAL_OK                                                                                  \
@@ -19,48 +19,48 @@
 enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
                                 size_t bytes_each, const char *what) HAL_CHECKED;
 
-/* `progress` NULL: nobody is told. */
+/* `progress` NULL: no callback. */
 enum hal_status view_build_tables(struct view_model *model,
                                   const struct view_progress *progress) HAL_CHECKED;
-/* Lets all times count from the first event. */
+/* Makes all times relative to the first event. */
 void view_build_rebase_times(struct view_model *model);
 
-/* The devices, which of their work are collectives, and who met whom: ranks.c. */
+/* Finds the devices, the collectives in their work, and which collectives met: ranks.c. */
 enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;
 
 enum hal_status view_build_tracks(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
-/* What each device did, alone and together with others: ranks.c. */
+/* Summarises each device, alone and with others: ranks.c. */
 void view_build_devices(struct view_model *model);
 
-/* Names that several threads have, and the order of tracks when there are many. Last of all. */
+/* Disambiguates thread names and orders tracks if there are many. Call it last. */
 enum hal_status view_build_order(struct view_model *model) HAL_CHECKED;
 
-/* The levels of memory, and their track. */
+/* Computes memory levels and their track. */
 enum hal_status view_build_memory(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_memory_track(struct view_model *model) HAL_CHECKED;
 
-/* What tracks tell of the rows of tables; `tables` is the model. The codes of view_event_host and
- * of view_event_state are made by the functions below, the others are rows. */
+/* Produce a track's spans from table rows; `tables` is the model. The functions below create the
+ * codes of view_event_host and view_event_state; the others are rows. */
 view_span_tell view_event_scope, view_event_host, view_event_submission, view_event_state,
     view_event_execution, view_event_dispatch, view_event_step, view_event_transfer,
     view_event_level, view_event_gap, view_event_gap_part;
 
-/* Of a host thread's track: a call, or of a command buffer all its recording, its making, its
+/* On a host thread's track: a call, or for a command buffer its whole recording, its creation, its
  * end. */
-enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_END };
+enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_SEAL };
 uint32_t view_event_code(uint32_t row, uint32_t variety);
-/* HAL_UNSUPPORTED: a table has more rows than codes have room for. */
+/* HAL_UNSUPPORTED: a table has more rows than codes can represent. */
 enum hal_status view_event_check(const struct view_model *model) HAL_CHECKED;
-/* One of view_build_states. */
+/* The code of one of view_build_states. */
 uint32_t view_event_state_code(uint32_t submission, const struct view_span *state);
 
-/* Cuts a submission's life into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE. Returns
- * how many. */
+/* Splits a submission's lifetime into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE.
+ * Returns their number. */
 size_t view_build_states(const struct view_model *model, uint32_t index, struct view_span *out);
 
-/* When the submission left its queue, or the file's end when it did not. */
+/* When the submission left its queue, or the end of the file if it did not. */
 int64_t view_build_submission_end(const struct view_model *model,
                                   const struct view_submission *submission);
 

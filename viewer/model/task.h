@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Long work that one thread does while others see how far it is and may end it. All zero is work
- * that has just begun; it must outlive its users. Any number of threads. */
+/* A long operation on one thread, whose progress other threads can see and which they can stop. All
+ * zero: just begun. It must outlive its users. Any number of threads. */
 #ifndef VIEWER_TASK_H
 #define VIEWER_TASK_H
 
@@ -15,22 +15,22 @@ enum { VIEW_TASK_WHOLE = 1000 };
 struct view_task {
     atomic_bool stop;
     atomic_uint done;      /* of VIEW_TASK_WHOLE */
-    unsigned first, share; /* of the worker alone: the part that is being done */
+    unsigned first, share; /* only used by the worker: the current part */
 };
 
-/* Everywhere, a task may be NULL: nobody watches. */
+/* Everywhere, a task may be NULL: no progress, no stop. */
 static inline bool view_task_stopped(const struct view_task *task)
 {
     return task && atomic_load_explicit(&task->stop, memory_order_relaxed);
 }
 
-/* HAL_TIMEOUT when it was ended. */
+/* HAL_TIMEOUT if it was stopped. */
 static inline enum hal_status view_task_check(const struct view_task *task)
 {
     return view_task_stopped(task) ? hal_fail(HAL_TIMEOUT, "given up") : HAL_OK;
 }
 
-/* What follows is the part from `first` to before `end`, of VIEW_TASK_WHOLE. */
+/* The following work is the part from `first` to before `end`, of VIEW_TASK_WHOLE. */
 static inline void view_task_part(struct view_task *task, unsigned first, unsigned end)
 {
     if (!task)
@@ -40,7 +40,7 @@ static inline void view_task_part(struct view_task *task, unsigned first, unsign
     atomic_store_explicit(&task->done, first, memory_order_relaxed);
 }
 
-/* So many steps of this part are done. */
+/* Reports that `done` of `of` steps of this part are complete. */
 static inline void view_task_advance(struct view_task *task, size_t done, size_t of)
 {
     if (task && of)

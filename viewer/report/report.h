@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the viewer says without a terminal: the same numbers as text and as JSON. Text from the
- * file is cleaned of control characters. */
+/* Reports without a terminal: the same figures as text and as JSON. Removes control characters from
+ * text of the file. */
 #ifndef VIEWER_REPORT_H
 #define VIEWER_REPORT_H
 
@@ -24,9 +24,9 @@ extern const char *const view_report_names[VIEW_REPORT_COUNT];
 
 struct view_report_options {
     int width;  /* columns of the timeline */
-    int screen; /* columns of the terminal, for which sentences are broken; 0: it is none */
-    bool ascii; /* no other characters */
-    int colors; /* of the timeline; as in view_text_form */
+    int screen; /* columns of the terminal, for line breaks; 0: no terminal */
+    bool ascii; /* ASCII characters only */
+    int colors; /* of the timeline, as in view_text_form */
     bool json;
 };
 
@@ -35,12 +35,12 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
                                   const struct view_report_options *options,
                                   FILE *file) HAL_CHECKED;
 
-/* Two traces side by side. HAL_IO as above. */
+/* Compares two traces. HAL_IO as above. */
 enum hal_status view_report_compare(const struct view_model *first, const struct view_model *second,
                                     const struct view_report_options *options,
                                     FILE *file) HAL_CHECKED;
 
-/* The same as one JSON object, for json options; times are nanoseconds. */
+/* The same as one JSON object, for json options; times in nanoseconds. */
 enum hal_status view_report_json(const struct view_model *model, enum view_report report,
                                  FILE *file) HAL_CHECKED;
 

@@ -6,13 +6,13 @@
 #include "viewer/ui/panes.h"
 
 struct view_command {
-    const char *name, *keys; /* as view_type takes them */
-    bool takes_text;         /* the rest of the line is typed after the keys */
+    const char *name, *keys; /* as for view_type */
+    bool takes_text;         /* types the rest of the line after the keys */
     const char *help;
 };
-extern const struct view_command view_commands[]; /* ends with one without a name */
+extern const struct view_command view_commands[]; /* ends with an entry without a name */
 
-/* Does what the text says and returns the command; NULL, and it is said why, when that is none. */
+/* Executes the command in the text and returns it; NULL, with a message, if there is none. */
 const struct view_command *view_command_run(struct view *view, const char *text);
 
 extern const struct view_prompt view_command_prompt;

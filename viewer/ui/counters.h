@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be counted at every moment from what a trace holds, which has no counters of its own:
- * submissions that wait and that are in flight, bytes per second that the host writes and reads. */
+/* Counters computed from a trace, which has none of its own: submissions waiting and in flight,
+ * bytes per second written and read by the host. */
 #ifndef VIEWER_COUNTERS_H
 #define VIEWER_COUNTERS_H
 
 #include "viewer/ui/panes.h"
 
 enum view_counter {
-    VIEW_COUNTER_WAITING,   /* submissions, from the call until they run */
-    VIEW_COUNTER_IN_FLIGHT, /* from the call until they have ended */
+    VIEW_COUNTER_WAITING,   /* submissions, from the call until they start */
+    VIEW_COUNTER_IN_FLIGHT, /* from the call until they end */
     VIEW_COUNTER_UPLOADS,   /* bytes per second that the host writes into buffers */
     VIEW_COUNTER_READBACKS, /* that it reads from them */
     VIEW_COUNTER_COUNT
 };
 extern const char *const view_counter_names[VIEW_COUNTER_COUNT]; /* "in flight" */
 
-/* The level from a moment on, and the sum of level times seconds before it. */
+/* The level from a moment on, and the integral of the level over time before it. */
 struct view_knot {
     int64_t ns;
     double level, sum;
@@ -23,7 +23,7 @@ struct view_knot {
 
 struct view_counters {
     struct {
-        VIEW_TABLE(view_knot, knots); /* in order of time */
+        VIEW_TABLE(view_knot, knots); /* in time order */
     } of[VIEW_COUNTER_COUNT];
 };
 
@@ -32,7 +32,7 @@ enum hal_status view_counters_find(const struct view_model *model, struct view_t
                                    struct view_counters *out_counters) HAL_CHECKED;
 void view_counters_finish(struct view_counters *counters);
 
-/* At a moment, and on average from one to another. */
+/* At a moment; on average over a range. */
 double view_counter_at(const struct view_counters *counters, enum view_counter which, int64_t ns);
 double view_counter_mean(const struct view_counters *counters, enum view_counter which,
                          int64_t begin_ns, int64_t end_ns);
@@ -41,11 +41,11 @@ void view_counter_text(enum view_counter which, double level, char *out, size_t 
 
 /* ---- On the screen: meters.c -------------------------------------------------------------- */
 
-/* How many rows they want, and draws them into the last rows of the area, at most half of it.
- * Returns how many it took. */
+/* How many rows they want; draws them into the last rows of the area, at most half of it, and
+ * returns the number used. */
 int view_meter_rows(const struct view *view);
 int view_meters_draw(struct view *view, struct view_area area);
-/* At the cursor. */
+/* The values at the cursor. */
 void view_describe_counters(struct view *view, struct view_lines *lines);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows only some events: those for which all terms hold, like "name~mul dur>50us queue=0".
+/* Shows only events for which all terms hold, like "name~mul dur>50us queue=0".
  *
  *     name~REGEX, or a bare word   the label matches; name!~REGEX: it does not
  *     dur>50us  >= < <=            how long it took; ns, us, ms, s
  *     queue=0                      of submissions and of the calls that made them
  *     failed                       it failed
  *
- * Memory stays: it is no event. One thread at a time. */
+ * Memory is always shown: it has no events. One thread at a time. */
 #ifndef VIEWER_FILTER_H
 #define VIEWER_FILTER_H
 
@@ -25,10 +25,10 @@ enum view_filter_what {
 
 struct view_filter_term {
     enum view_filter_what what;
-    bool negated; /* of names */
+    bool negated; /* for names */
     int64_t least_ns, most_ns;
     uint32_t queue;
-    regex_t regex; /* of names */
+    regex_t regex; /* for names */
 };
 
 struct view_filter {
@@ -36,15 +36,15 @@ struct view_filter {
     char text[VIEW_FILTER_BYTES];
     struct view_filter_term terms[VIEW_FILTER_TERMS];
     size_t term_count;
-    struct view_series *series; /* by track: what passes */
-    uint64_t passed, of;        /* events; those of tracks that repeat others do not count */
+    struct view_series *series; /* by track: the passing events */
+    uint64_t passed, of;        /* events, not counting tracks that repeat others */
 };
 
-/* HAL_INVALID: names the wrong term. HAL_NO_MEMORY. It tells what passes from now on, and shows it
- * once it is applied. */
+/* Creates a filter, which takes effect once it is applied. HAL_INVALID: the message names the wrong
+ * term. HAL_NO_MEMORY. */
 enum hal_status view_filter_create(const struct view_model *model, const char *text,
                                    struct view_filter **out_filter) HAL_CHECKED;
-/* Looks at every event, once. HAL_NO_MEMORY; HAL_TIMEOUT when the task, which may be NULL, was
+/* Examines every event, once. HAL_NO_MEMORY; HAL_TIMEOUT if the task, which may be NULL, was
  * stopped. */
 enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *task) HAL_CHECKED;
 void view_filter_destroy(struct view_filter *filter);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Showing in a view of a longer reading of a file what a view of an earlier one shows: each part
- * finds again, by its id, what it had. */
+/* Restores the state of a view in a view of a later reading of the file: each part finds its
+ * objects again by id. */
 #ifndef VIEWER_RESTORE_H
 #define VIEWER_RESTORE_H
 
 #include "viewer/ui/view.h"
 
-/* Takes what the view's jobs have done, starts those that make what `old` has and this one lacks,
- * and copies the rest: window, cursor, selection, tracks, bookmarks, search, panel, what is typed
- * just now, what was given up and the message. What reached the end of the trace still does. False:
- * jobs run; it is complete once a later call returns true. */
+/* Takes the results of the view's jobs, starts jobs for what `old` has and this one lacks, and
+ * copies the rest: window, cursor, selection, tracks, bookmarks, search, panel, the prompt,
+ * cancellations and the message. What reached the end of the trace still does. False: jobs are
+ * running; the view is complete once a later call returns true. */
 bool view_restore(struct view *view, const struct view *old);
 
-/* For the parts: what a moment or a buffer of `old` is in the view; VIEW_NO_REF: it is not there.
- */
+/* For the parts: converts a moment or a buffer of `old`; VIEW_NO_REF: not found. */
 int64_t view_same_moment(const struct view *view, const struct view *old, int64_t ns);
 uint32_t view_same_buffer(const struct view *view, const struct view *old, uint32_t buffer);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows in the order of their keys, the largest first; equal ones in the order of their numbers. Any
- * thread. */
+/* Sorts rows by their keys, descending; equal keys by row number. Any thread. */
 #ifndef VIEWER_SORTING_H
 #define VIEWER_SORTING_H
 
@@ -8,18 +7,18 @@
 
 #include <stdint.h>
 
-/* `of` is what the keys are of, which does not change meanwhile. */
+/* `of` is the keys' data, which must not change meanwhile. */
 typedef int64_t view_order_key(const void *of, uint32_t row, int by);
 
 struct view_sorting {
     view_order_key *key;
     const void *of;
     int by;
-    size_t count; /* of rows */
+    size_t count; /* number of rows */
 };
 
-/* *out_rows is the caller's to free. HAL_NO_MEMORY; HAL_TIMEOUT when the task, which may be NULL,
- * was stopped. */
+/* The caller frees *out_rows. HAL_NO_MEMORY; HAL_TIMEOUT if the task, which may be NULL, was
+ * stopped. */
 enum hal_status view_rows_sort(const struct view_sorting *sorting, struct view_task *task,
                                uint32_t **out_rows) HAL_CHECKED;
 
