@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line through two clocks: reads the system's nanoseconds off a counter that is cheap to read.
+/* Linear interpolation between two clocks: converts a counter that is cheap to read to the system's
+ * nanoseconds.
  *
- * The line is fitted again and again, always so that it goes on where it was and meets the system's
- * clock one interval later: what is read never goes back. A new line begins a little in the future,
- * and until then the one before it holds, so that all threads read the same clock although some see
- * the new line sooner than others. Reading takes no lock and never waits, whoever fits meanwhile;
- * one thread fits at a time. */
+ * The line is refitted periodically so that it continues without a jump and meets the system's
+ * clock one interval later: readings never go back. A new line begins slightly in the future, and
+ * the previous one applies until then, so that all threads read the same clock although some see
+ * the new line sooner. Reading takes no lock and never waits, even while another thread fits; one
+ * thread fits at a time. */
 #ifndef HAL_BASE_CLOCK_FIT_H
 #define HAL_BASE_CLOCK_FIT_H
 
@@ -19,13 +20,13 @@ struct hal_clock_line {
     _Atomic uint64_t rate; /* nanoseconds per tick, times 2^32 */
 };
 
-enum { HAL_CLOCK_LINES = 4 }; /* the latest, the one before, and two that may be written */
+enum { HAL_CLOCK_LINES = 4 }; /* the latest, the previous, and two that may be being written */
 
 struct hal_clock_fit {
-    _Atomic uint64_t version;                     /* 0: there is no line yet */
+    _Atomic uint64_t version;                     /* 0: no line yet */
     struct hal_clock_line lines[HAL_CLOCK_LINES]; /* [version % 4] is the latest */
-    _Atomic uint64_t worst_error_ns; /* between line and system, where they were compared */
-    /* The fitting thread's: where the rate is measured from. */
+    _Atomic uint64_t worst_error_ns; /* largest difference from the system's clock when compared */
+    /* For the fitting thread: where the rate is measured from. */
     uint64_t old_ticks, middle_ticks;
     int64_t old_ns, middle_ns;
 };
@@ -33,10 +34,10 @@ struct hal_clock_fit {
 enum {
     HAL_CLOCK_INTERVAL_NS = 50000000,
     HAL_CLOCK_FIRST_NS = 20000000,
-    HAL_CLOCK_LEAD_NS = 10000000, /* a new line begins so much later */
+    HAL_CLOCK_LEAD_NS = 10000000, /* delay before a new line begins */
 };
 
-/* False: there is no line yet. *out_stale: an interval has passed, somebody should fit. */
+/* False: there is no line yet. *out_stale: an interval has passed and a thread should fit. */
 static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t ticks,
                                       int64_t *out_ns, bool *out_stale)
 {
@@ -54,7 +55,7 @@ static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t 
             return false;
         if (__builtin_expect(atomic_load_explicit(&fit->version, memory_order_relaxed) != version,
                              0))
-            continue; /* another line came, maybe into this place */
+            continue; /* a new line was written, maybe to this slot */
         const int64_t passed = (int64_t)(((__int128)(int64_t)(ticks - at) * (int64_t)rate) >> 32);
         *out_ns = ns + passed;
         *out_stale =
@@ -63,7 +64,7 @@ static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t 
     }
 }
 
-/* Counter and system's clock were the same moment. */
+/* Fits to a moment at which counter and system clock had these values. */
 void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns);
 
 #endif

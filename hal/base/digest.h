@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 over parts, each with its length, so that parts cannot flow into each other: the names
- * of what caches keep. */
+/* SHA-256 over length-prefixed parts, which makes their boundaries unambiguous: names of cache
+ * entries. */
 #ifndef HAL_BASE_DIGEST_H
 #define HAL_BASE_DIGEST_H
 
@@ -12,7 +12,7 @@
 
 enum { HAL_DIGEST_BYTES = 32 };
 
-/* Has to be ended, whatever happens. Failures are told at the end. */
+/* Always end it. The end reports failures. */
 struct hal_digest {
     void *context;
     bool failed;
@@ -22,12 +22,12 @@ HAL_API struct hal_digest hal_digest_begin(void);
 HAL_API void hal_digest_add(struct hal_digest *digest, const void *bytes, size_t count);
 HAL_API void hal_digest_add_string(struct hal_digest *digest, const char *string);
 
-/* HAL_NO_MEMORY: it could not be computed. */
+/* HAL_NO_MEMORY: could not be computed. */
 HAL_API enum hal_status hal_digest_end(struct hal_digest *digest,
                                        uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
 
-/* SHA-256 of the bytes alone, without their length; `bytes` may be NULL when `count` is 0. Any
- * thread. HAL_NO_MEMORY: it could not be computed. */
+/* SHA-256 of the bytes alone, without a length prefix; `bytes` may be NULL if `count` is 0. Any
+ * thread. HAL_NO_MEMORY: could not be computed. */
 HAL_API enum hal_status hal_sha256(const void *bytes, size_t count,
                                    uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
 

@@ -10,7 +10,7 @@ struct hal_link {
     struct hal_link *next;
 };
 
-/* All zero: empty. */
+/* All zero is empty. */
 struct hal_fifo {
     struct hal_link *first, *last;
 };
@@ -25,7 +25,7 @@ static inline void hal_fifo_push(struct hal_fifo *fifo, struct hal_link *link)
     fifo->last = link;
 }
 
-/* The struct that embeds the first link, `offset` bytes from its begin; NULL when empty. */
+/* The struct that embeds the first link at `offset`; NULL if empty. */
 static inline void *hal_fifo_first(const struct hal_fifo *fifo, size_t offset)
 {
     return fifo->first ? (uint8_t *)fifo->first - offset : NULL;

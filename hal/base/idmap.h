@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the dense index of a recorded id. Keyed by a number that changes from run to run, so that
- * a file cannot choose ids that collide. All zero is an empty map. One thread at a time. */
+/* Maps recorded ids to dense indices. Keyed with a per-run random number, so that a file cannot
+ * choose colliding ids. All zero is an empty map. One thread at a time. */
 #ifndef HAL_BASE_IDMAP_H
 #define HAL_BASE_IDMAP_H
 
@@ -15,32 +15,32 @@ struct hal_idmap_slot {
     uint32_t index; /* plus 1; 0: free */
 };
 
-/* Ids are mostly numbered from 0: those that are small for how many there are have a table of their
- * own, a quarter as large. */
+/* Ids are mostly numbered from 0: those that are small relative to their count are in a direct
+ * table a quarter as large. */
 struct hal_idmap {
-    uint32_t *small; /* by id: its index plus 1; 0: it has none here */
+    uint32_t *small; /* by id: its index plus 1; 0: not here */
     size_t small_count;
     struct hal_idmap_slot *slots;
     size_t capacity;   /* a power of two, or 0 */
-    size_t slot_count; /* that are taken */
-    size_t total;      /* ids */
+    size_t slot_count; /* used slots */
+    size_t total;      /* number of ids */
     uint64_t seed;
 };
 
 HAL_API void hal_idmap_finish(struct hal_idmap *map);
 
-/* False when there is no such id. */
+/* False if the id is not found. */
 HAL_API bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_index);
 
-/* The index of `id`; gives it `fresh`, below UINT32_MAX, when it has none yet. False when memory
- * is out. */
+/* The index of `id`, adding it with index `fresh` (below UINT32_MAX) if it is new. False if out of
+ * memory. */
 HAL_API bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index);
 
-/* Whether what has this index is what is looked for. */
+/* Whether the entry with this index equals the one sought. */
 typedef bool hal_idmap_same(const void *user, uint32_t index);
 
-/* The index of what has this hash and is the same; `fresh` when there is none yet, which takes it.
- * False when memory is out. */
+/* The index of an equal entry with this hash; if there is none, `fresh`, which is added. False if
+ * out of memory. */
 static inline bool hal_idmap_intern(struct hal_idmap *map, uint64_t hash, hal_idmap_same *same,
                                     const void *user, uint32_t fresh, uint32_t *out_index)
 {
@@ -51,7 +51,7 @@ static inline bool hal_idmap_intern(struct hal_idmap *map, uint64_t hash, hal_id
     return true;
 }
 
-/* Takes the id out of the map; its index is free again. False when there is no such id. */
+/* Removes the id and frees its index. False if the id is not found. */
 HAL_API bool hal_idmap_remove(struct hal_idmap *map, uint64_t id, uint32_t *out_index);
 
 #endif

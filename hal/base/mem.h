@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that cannot overflow unnoticed, zeroed memory, and texts of it. Header only. */
+/* Overflow-checked sizes, zeroed memory, and string copies. Header only. */
 #ifndef HAL_BASE_MEM_H
 #define HAL_BASE_MEM_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False when the sum or product does not fit; *out is then unspecified. */
+/* False if the sum or product overflows; *out is then unspecified. */
 static inline bool hal_add_u64(uint64_t a, uint64_t b, uint64_t *out)
 {
     return !__builtin_add_overflow(a, b, out);
@@ -45,26 +45,26 @@ static inline int64_t hal_max_i64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* True when [offset, offset + bytes) lies inside [0, limit). */
+/* Whether [offset, offset + bytes) is inside [0, limit). */
 static inline bool hal_range_fits(uint64_t offset, uint64_t bytes, uint64_t limit)
 {
     return offset <= limit && bytes <= limit - offset;
 }
 
-/* `alignment` is a power of two; the caller knows that `value` is far from the type's end. */
+/* `alignment` is a power of two; the caller ensures that `value` does not overflow. */
 static inline size_t hal_align_up(size_t value, size_t alignment)
 {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* Zeroed memory for `count` objects; NULL when there is none or the size overflows. free() it. */
+/* Zeroed memory for `count` objects; NULL if out of memory or on overflow. free() it. */
 static inline void *hal_alloc(size_t count, size_t bytes_each)
 {
     return calloc(count ? count : 1, bytes_each ? bytes_each : 1);
 }
 
-/* Makes room for at least `wanted` elements of `bytes_each` in the growing array (*array,
- * *capacity), doubling. The new part is not zeroed. False when memory is out: nothing changed. */
+/* Grows the array (*array, *capacity) to at least `wanted` elements of `bytes_each`, by doubling.
+ * New elements are not zeroed. False if out of memory: nothing changed. */
 static inline bool hal_grow(void **array, size_t *capacity, size_t wanted, size_t bytes_each)
 {
     if (wanted <= *capacity)
@@ -84,7 +84,7 @@ static inline bool hal_grow(void **array, size_t *capacity, size_t wanted, size_
     return true;
 }
 
-/* A copy that free() releases; NULL for NULL or when memory is out. */
+/* A copy to free(); NULL for NULL or if out of memory. */
 static inline char *hal_copy_string(const char *text)
 {
     if (!text)
@@ -96,8 +96,8 @@ static inline char *hal_copy_string(const char *text)
     return copy;
 }
 
-/* Whether the first `most` bytes of two texts differ by no more than the capitals of ASCII. In any
- * locale: strcasecmp under a Turkish one takes I and i for two letters. */
+/* Whether the first `most` bytes of two texts are equal, ignoring ASCII case, in any locale:
+ * strcasecmp in a Turkish one distinguishes I and i. */
 static inline bool hal_same_letters(const char *a, const char *b, size_t most)
 {
     for (size_t i = 0; i < most; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the calling thread's message while something else runs that may fail as well:
+/* Preserves the calling thread's message across code that may fail as well:
  *
  *     const struct hal_kept_message kept = hal_keep_message();
  *     clean_up();

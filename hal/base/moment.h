@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as every program that asks for one takes them (docs/locators.md): "12.345ms", "250us"; a
- * moment may have the '@' in front with which programs print it: "@12.345ms". */
+/* Times in the syntax common to all programs (docs/locators.md): "12.345ms", "250us"; a moment may
+ * begin with '@', as programs print it: "@12.345ms". */
 #ifndef HAL_BASE_MOMENT_H
 #define HAL_BASE_MOMENT_H
 
@@ -9,12 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All of the text: a number, with an optional sign, and ns, us, µs, ms or s, or nothing for
- * `unit_ns` nanoseconds. Exact to 2^53 ns, 104 days.
- * False: the text is no time, or too large for nanoseconds. */
+/* Parses the whole text: a number with optional sign, and ns, us, µs, ms or s, or no unit for
+ * `unit_ns` nanoseconds. Exact to 2^53 ns, 104 days. False: not a time, or out of range. */
 HAL_API bool hal_time_parse(const char *text, int64_t unit_ns, int64_t *out_ns);
 
-/* The same, with or without '@'. */
+/* The same with an optional '@'. */
 HAL_API bool hal_moment_parse(const char *text, int64_t unit_ns, int64_t *out_ns);
 
 #endif

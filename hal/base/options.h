@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of a program, or of one verb of it. One table lists the options; parsing, the
- * text of --help and the messages about wrong options all come from it, so that every program
- * understands the same forms:
+/* Command lines of a program or of one of its verbs. One table lists the options; parsing, --help
+ * and error messages all use it, so that every program accepts the same forms:
  *   --name=VALUE, --name VALUE, -n VALUE, -nVALUE, -n=VALUE; flags in one word: -fq; a name cut
  *   short as long as it is unambiguous; an optional value only behind '='; "--" ends the options;
  *   -h, --help and -V, --version, which no table lists.

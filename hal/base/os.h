@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operating system gives: clock, threads, waiting on a word, modules. Mutexes and
- * condition variables are POSIX threads, used directly. Porting means implementing this page
- * (os_linux.c, os_darwin.c). Everything here may be called from any thread. */
+/* Services of the operating system: clock, threads, waiting on a word, modules. Mutexes and
+ * condition variables are POSIX, used directly. Porting means implementing this header (os_linux.c,
+ * os_darwin.c). Any thread may call everything here. */
 #ifndef HAL_BASE_OS_H
 #define HAL_BASE_OS_H
 
@@ -15,44 +15,44 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Means "wait for ever" wherever a time limit is asked for. */
+/* "No limit" for every timeout and deadline. */
 #define HAL_FOREVER INT64_MAX
 
-/* Nanoseconds of the system's monotonic clock: the one clock of every host and device time. Never
- * goes back. Where the system trusts the processor's counter it is read off that, which takes a
- * third of the time. */
+/* Nanoseconds of the system's monotonic clock, the only clock for host and device times. Never goes
+ * back. If the system trusts the processor's counter, it is derived from that, which takes a third
+ * of the time. */
 HAL_API int64_t hal_clock_ns(void);
 
-/* "tsc" or "system", and how far it was seen from the system's clock so far. */
+/* "tsc" or "system", and the largest difference from the system's clock so far. */
 HAL_API const char *hal_clock_name(uint64_t *out_worst_error_ns);
 
 /* Nanoseconds since 1970-01-01 UTC. */
 HAL_API int64_t hal_wall_clock_ns(void);
 
-/* now + timeout on the monotonic clock, HAL_FOREVER when that does not fit or was asked for. */
+/* now + timeout on the monotonic clock; HAL_FOREVER if that overflows or was requested. */
 HAL_API int64_t hal_deadline_ns(int64_t timeout_ns);
 
-/* The system's number of the calling thread, as debuggers show it. */
+/* The system's id of the calling thread, as debuggers show it. */
 HAL_API uint64_t hal_thread_id(void);
 
-/* The calling thread's name as debuggers show it, at most 15 bytes and an end. */
+/* The calling thread's name as debuggers show it, at most 15 bytes plus a terminator. */
 HAL_API void hal_thread_name(char *out_name, size_t bytes);
 
 /* Starts a named thread with all signals blocked, so that the application's own threads keep
- * receiving them. The caller joins it. */
+ * receiving them. The caller must join it. */
 HAL_API enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *argument,
                                          pthread_t *out_thread) HAL_CHECKED;
 
-/* Waits for the end of such a thread, which is not the calling one. */
+/* Waits for the end of such a thread, which must not be the calling one. */
 HAL_API void hal_thread_join(pthread_t thread);
 
-/* The calling thread was started so: somebody may join it, and wait for ever if it does that. */
+/* Whether the calling thread was started that way: joining it from itself would deadlock. */
 HAL_API bool hal_thread_is_ours(void);
 
 /* A condition variable whose timed waits use the monotonic clock. */
 HAL_API void hal_condition_init(pthread_cond_t *condition);
 
-/* Tells the processor that the thread polls. */
+/* Tells the processor that the thread is spinning. */
 static inline void hal_relax(void)
 {
 #if defined(__x86_64__)
@@ -62,49 +62,48 @@ static inline void hal_relax(void)
 #endif
 }
 
-/* Waits until signalled or the deadline (hal_clock_ns time, or HAL_FOREVER) has passed; false
- * when it has. May wake for no reason, like pthread_cond_wait. */
+/* Waits until signalled or until the deadline (hal_clock_ns time, or HAL_FOREVER); false if the
+ * deadline has passed. May wake spuriously, like pthread_cond_wait. */
 HAL_API bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                 int64_t deadline_ns);
 
-/* Sleeps while *word == expected, at most `timeout_ns`. May return early for no reason.
- * Threads of one process sleep and wake: the word may lie in memory that others share, but they
- * are not woken. */
+/* Sleeps while *word == expected, at most `timeout_ns`. May return early. Only threads of the same
+ * process are woken, even if the word is in shared memory. */
 HAL_API void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 HAL_API void hal_word_wake(_Atomic uint32_t *word, int n_threads);
 
-/* Processors that this process may use (its affinity counts); at least 1. */
+/* Processors available to this process, by its affinity; at least 1. */
 HAL_API uint32_t hal_processor_count(void);
 
-/* The processor's name as its maker gives it, or "CPU" where the system does not tell. */
+/* The processor's marketing name, or "CPU" if unknown. */
 HAL_API void hal_processor_name(char *out_name, size_t bytes);
 
-/* Bytes of physical memory; 0 where the system does not tell. */
+/* Bytes of physical memory; 0 if unknown. */
 HAL_API uint64_t hal_memory_total_bytes(void);
 
 /* Absolute path of the running program, and of the module (library or program) that contains
- * `address`. HAL_NOT_FOUND when the system does not tell. */
+ * `address`. HAL_NOT_FOUND if unknown. */
 HAL_API enum hal_status hal_program_path(char *out_path, size_t bytes) HAL_CHECKED;
 HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
                                         size_t bytes) HAL_CHECKED;
 
-/* An anonymous memory object of `bytes` bytes that can be mapped more than once. Made at once for
- * any size: pages appear when they are touched, and a touch has no way to report a failure, so the
- * caller keeps an account of what it hands out. The caller closes the descriptor. HAL_UNSUPPORTED:
- * this process can have none, as in the sandbox of hal-replay. */
+/* An anonymous memory object that can be mapped more than once. Created instantly at any size:
+ * pages fault in on first touch, when a failure cannot be reported, so the caller must account for
+ * what it uses. The caller closes the descriptor. HAL_UNSUPPORTED: not possible in this process, as
+ * in the sandbox of hal-replay. */
 HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
                                           int *out_descriptor) HAL_CHECKED;
 
-/* A pipe whose ends are closed on exec. False, with errno: there is none. */
+/* A pipe with close-on-exec set. False, with errno: failed. */
 HAL_API bool hal_pipe(int out_ends[2]);
 
-/* Waits for one of the signals, which the thread has blocked; returns it. 0: none has come in that
- * time, or sooner: not every system keeps every signal (SIGCHLD) for later, so that the caller
- * looks by itself what it was to be told of. */
+/* Waits for one of the signals, which the thread has blocked; returns it. 0: none arrived in that
+ * time, or sooner: some systems do not keep every signal (SIGCHLD) pending, so the caller must
+ * check the condition itself. */
 HAL_API int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns);
 
-/* Between the two, running into the limit on file sizes is an error of the call and not a signal
- * that ends the application. Memory objects have the limit too. */
+/* Between begin and end, exceeding the file size limit is an error of the call and not a signal
+ * that ends the application. The limit applies to memory objects too. */
 struct hal_size_guard {
     sigset_t before;
     bool was_pending;
@@ -112,15 +111,15 @@ struct hal_size_guard {
 HAL_API void hal_size_guard_enter(struct hal_size_guard *guard);
 HAL_API void hal_size_guard_leave(const struct hal_size_guard *guard);
 
-/* Sees to it that the range of the file can be written without the disk, or the memory, being full
- * then. Its bytes stay. Returns an error number, or 0. */
+/* Reserves space for the range of the file, on disk or in memory, so that writing it cannot fail
+ * for lack of space. Preserves its bytes. Returns an error number, or 0. */
 HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);
 
-/* Nanoseconds of processor time that the process has used, without its children. False: it is gone,
- * or the system does not tell. */
+/* Nanoseconds of processor time used by the process, without its children. False: the process is
+ * gone, or the system does not know. */
 HAL_API bool hal_process_cpu_ns(pid_t process, int64_t *out_ns);
 
-/* When the file was last written. */
+/* The file's modification time. */
 HAL_API struct timespec hal_file_written(const struct stat *facts);
 
 #endif

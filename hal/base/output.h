@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of what a program prints. */
+/* Completes a program's output. */
 #ifndef HAL_BASE_OUTPUT_H
 #define HAL_BASE_OUTPUT_H
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether all that was printed to standard output has got there. HAL_IO says why not. */
+/* Checks that everything printed to standard output was written. HAL_IO gives the reason. */
 HAL_CHECKED static inline enum hal_status hal_output_end(void)
 {
     const bool is_written = fflush(stdout) == 0 && !ferror(stdout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs print. The format is the program's own; what "%s" and "%c" bring is not: labels,
- * names and messages come out of files that others wrote, and are shown as hal/base/text.h says, on
- * one line. A line of their own, or a command for the terminal, can come from the format alone. */
+/* Printing for programs. The format is trusted; text inserted by "%s" and "%c" is not: labels,
+ * names and messages come from files that others wrote, and are sanitised as in hal/base/text.h, on
+ * one line. Only the format can produce line breaks and terminal commands. */
 #ifndef HAL_BASE_PRINT_H
 #define HAL_BASE_PRINT_H
 
@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-/* As fprintf, with flags, widths and precisions, for %s %c %d %i %u %o %x %X %e %f %g %%. A NULL of
- * %s is "". Whether it was written, the stream knows. */
+/* Like fprintf, with flags, widths and precisions, for %s %c %d %i %u %o %x %X %e %f %g %%. A NULL
+ * for %s is "". Write errors are in the stream's state. */
 HAL_API void hal_print(FILE *file, const char *format, ...) HAL_PRINTF(2, 3);
 HAL_API void hal_vprint(FILE *file, const char *format, va_list arguments) HAL_PRINTF(2, 0);
 

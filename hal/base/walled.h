@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For the main file of a program that may run in a sandbox. A sanitizer's runtime
- * begins by turning core dumps off and ends by stopping all threads to look for leaks; where these
- * calls are refused, it gives up. Its environment variables it reads from /proc, which is not there
- * either. */
+/* Include in the main file of a program that may run in a sandbox. A sanitizer's runtime disables
+ * core dumps at start and stops all threads at exit to look for leaks; where these calls are
+ * refused, it gives up. It also reads its environment variables from /proc, which is missing
+ * there. */
 #ifndef HAL_BASE_WALLED_H
 #define HAL_BASE_WALLED_H
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises: the semaphore values that submitted work will signal, and what it waits for before. The
+/* Promises: the semaphore values that submitted work will signal, and what it waits for first. The
  * pool asks before it lets an alloca wait for a dealloca that the application did not name: will
  * that dealloca finish, whatever the application does next?
  *
- * A value *comes by itself* when it has been reached, or when a submission that was accepted
- * signals it and all values that this one waits for come by themselves. A failed semaphore counts
- * as reached: it delays nobody. Other values depend on what the application does later, be it a
- * signal from the host or a submission, and that may wait for the alloca. An alloca may still wait
- * for them where it waits for the same values anyway: it cannot run before they come.
+ * A value *comes by itself* if it has been reached, or if an accepted submission signals it and all
+ * values that this submission waits for come by themselves. A failed semaphore counts as reached,
+ * since it delays nothing. Other values depend on what the application does later, a host signal or
+ * a submission, which may wait for the alloca. An alloca may still wait for them if it waits for
+ * the same values anyway: it cannot run before they are reached.
  *
- * Promises are kept from the first limit of the process on, of all devices: semaphores may belong
- * to others. Of work submitted before, they know nothing: its signals count when they are reached.
+ * Promises are tracked for all devices, since semaphores may belong to others, from the process's
+ * first limit on. Work submitted before is unknown: its signals count once they are reached.
  *
  * Threads: any; promises_lock is a leaf. */
 #ifndef HAL_PROMISE_H
@@ -20,18 +20,18 @@
 
 struct hal_promise;
 
-/* From now on, for good. */
+/* Starts tracking, permanently. */
 void hal_promises_keep(void);
 bool hal_promises_are_kept(void);
 
-/* Before the submission is handed to the chain: takes its `retired` and `user` over. NULL: no
- * memory, nothing was changed and nothing is promised. */
+/* Call before passing the submission to the chain: takes over its `retired` and `user`. NULL: out
+ * of memory; nothing was changed or promised. */
 struct hal_promise *hal_promise_begin(struct hal_submission *submission);
 
-/* Afterwards; accepts NULL. */
+/* Call afterwards; accepts NULL. */
 void hal_promise_end(struct hal_promise *promise, bool accepted);
 
-/* One or several questions of somebody who waits for `waits`; holds promises_lock in between. */
+/* One or more queries for work that waits for `waits`; holds promises_lock from begin to end. */
 struct hal_question {
     uint64_t number;
     char missing[HAL_OBJECT_NAME_BYTES]; /* a semaphore whose value does not come; "": none */
@@ -44,7 +44,7 @@ bool hal_question_ask(struct hal_question *question, struct hal_semaphore *semap
                       uint64_t value);
 void hal_question_end(void);
 
-/* The semaphore goes: frees what promises know of it. */
+/* Call when the semaphore is destroyed: frees what promises know of it. */
 void hal_promises_forget(struct hal_semaphore *semaphore);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command buffer while it records: room for one more command, and what the commands name is
- * retained. Between the core's recording.c, commands.c and recording_end.c. */
+/* A command buffer during recording: reserves space for segments and retains the objects that they
+ * name. Private to the core's recording.c, commands.c and seal.c. */
 #ifndef HAL_RECORDING_H
 #define HAL_RECORDING_H
 
@@ -9,7 +9,7 @@
 
 enum { HAL_RECENT_OBJECTS = 64 }; /* a power of two */
 
-/* Blocks of merged constants; they never move. */
+/* Blocks of merged constants; never moved. */
 struct hal_constant_chunk {
     struct hal_constant_chunk *next;
     size_t used, capacity;
@@ -22,32 +22,32 @@ struct hal_recording {
     bool has_events;
     bool has_transients; /* a command names a transient buffer */
 
-    /* A retained object is found in `recent` nearly always, so that the list stays short; one
-     * that was displaced there may be in the list twice and is then retained twice. */
+    /* A retained object is nearly always found in `recent`, which keeps the list short; one that
+     * was displaced there may be in the list twice and is then retained twice. */
     struct hal_object *recent[HAL_RECENT_OBJECTS];
     struct hal_object **retained;
     size_t retained_count, retained_capacity;
 
     struct hal_constant_chunk *constants;
 
-    /* Of a command buffer that began under a layer which notes commands. */
+    /* For a command buffer begun under a layer that notes commands. */
     bool is_noted;
     uint32_t *notes; /* by command */
     size_t note_count, note_capacity;
-    uint64_t noted_by; /* number of the device's capture */
+    uint64_t noted_by; /* index of the device's capture */
 };
 
-/* Slow parts of the functions below. */
+/* Slow paths of the functions below. */
 bool hal_record_grow(struct hal_command_buffer *commands, size_t more_bytes);
 bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *object, size_t slot);
 enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands);
 void hal_record_note(struct hal_command_buffer *commands);
-/* Inside the gate, at the end of recording; one per command, or NULL: nothing is known. */
+/* Call inside the gate at the end of recording; one per segment, or NULL: unknown. */
 const uint32_t *hal_record_notes(struct hal_command_buffer *commands);
 
-/* Room for a command at the arena's end, its head filled in; hal_record_commit makes it count. NULL
- * when memory is out. `bytes` is rounded up to 8, and the padding is zero. */
-static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_command_kind kind,
+/* Space for a segment at the arena's end, with its head filled in; hal_record_commit adds it. NULL
+ * if out of memory. `bytes` is rounded up to 8 with zero padding. */
+static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_segment_kind kind,
                                     size_t bytes)
 {
     const size_t padded = hal_align_up(bytes, 8);

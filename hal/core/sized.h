@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs of the API that grow: hal/hal.h, "Growth". An entry point passes what the program gave it
- * through HAL_KNOW before it looks at any other member, and hands out through HAL_GIVE. */
+/* Extensible structs of the API: hal/hal.h, "Growth". An entry point reads the program's structs
+ * through HAL_KNOW before it accesses any other member, and writes them through HAL_GIVE. */
 #ifndef HAL_CORE_SIZED_H
 #define HAL_CORE_SIZED_H
 
@@ -9,20 +9,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `type` is the name for messages, `bytes` the size that this library knows. `value` begins with
- * its struct_size, and is not NULL.
+/* `type` is the name for messages, `bytes` the size known to this library. `value` is not NULL and
+ * begins with its struct_size.
  *
- * HAL_INVALID: struct_size is no size of such a struct, which is how a struct that was not
- * initialised looks. */
+ * HAL_INVALID: struct_size is not a valid size, as in an uninitialised struct. */
 enum hal_status hal_check_struct_size(const char *type, const void *value,
                                       size_t bytes) HAL_CHECKED;
 
-/* Copies what the program described: members that it does not know are zero in `out_known`.
- * HAL_INVALID: it uses members that this library does not know. */
+/* Copies the program's description; members that the program does not know are zero in `out_known`.
+ * HAL_INVALID: it uses members unknown to this library. */
 enum hal_status hal_struct_read(const char *type, const void *value, void *out_known,
                                 size_t bytes) HAL_CHECKED;
 
-/* Writes as much of `known` as the program's struct has; the rest of a longer one becomes zero. */
+/* Writes as much of `known` as fits the program's struct; zeroes the rest of a larger one. */
 enum hal_status hal_struct_write(const char *type, void *out_value, const void *known,
                                  size_t bytes) HAL_CHECKED;
 
@@ -33,7 +32,7 @@ static inline bool hal_struct_is_known(const void *value, size_t bytes)
 }
 
 /* Makes `desc`, a parameter of that struct type which may be NULL, point to a struct of the size
- * that this library knows: nearly always to the program's own. Declares the other one. */
+ * known to this library: nearly always the program's own. Declares a copy otherwise. */
 #define HAL_KNOW(type, desc)                                                                       \
     struct type desc##_known;                                                                      \
     if (!hal_struct_is_known(desc, sizeof desc##_known)) {                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The classes behind Metal's protocols. Methods that are not Apple's begin with hm_.
+/* The classes behind Metal's protocols. Methods that Apple does not have begin with hm_.
  *
  * Locks: a queue's (order of its command buffers), a command buffer's (its state), an event's, a
  * heap's, and those inside memory.m; none is held while another one of the same kind is taken, nor
@@ -14,7 +14,7 @@
 #import <Metal/Metal.h>
 
 #pragma clang diagnostic ignored "-Wobjc-protocol-property-synthesis"
-/* HMDevice is spread over files; that all its methods are there is tested. */
+/* HMDevice is spread over several files; a test checks that all its methods exist. */
 #pragma clang diagnostic ignored "-Wobjc-protocol-method-implementation"
 
 @class HMBuffer, HMCommandBuffer, HMDevice, HMFence, HMHeap, HMPipeline, HMQueue;
@@ -23,12 +23,12 @@ enum {
     HM_MAX_SET_BYTES = 4096,
     HM_COPY_ALIGNMENT = 4,
     HM_MAX_SAMPLES = 4096,
-    HM_MAX_SAMPLE_BUFFERS = 32, /* of the process, at a time */
+    HM_MAX_SAMPLE_BUFFERS = 32, /* existing at a time in the process */
     HM_DEFAULT_COMMAND_BUFFERS = 64,
     HM_PASS_ATTACHMENTS = 4
 };
 
-/* Breaks `rule` where `condition` holds; the format begins with what was called. */
+/* Reports `rule` as broken if `condition` holds; the format begins with the called method. */
 #define hm_check(condition, rule, ...)                                                             \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -50,10 +50,10 @@ enum {
 @property(nullable, copy, atomic) NSString *label;
 @end
 
-/* "HMBuffer 'weights'"; lives until the thread's next call. */
+/* "HMBuffer 'weights'"; valid until the thread's next call. */
 const char *hm_name(HMObject *object);
 
-/* Broken unless the object belongs to the device. */
+/* Reports an object that belongs to another device. */
 void hm_check_device(HMObject *object, HMDevice *device, const char *call);
 
 @interface HMDevice : NSObject <MTLDevice> {
@@ -65,7 +65,7 @@ void hm_check_device(HMObject *object, HMDevice *device, const char *call);
     _Atomic bool _is_gone; /* every command buffer fails */
     NSArray *_counter_sets;
 }
-/* Takes the bytes from the device's memory, or cannot. */
+/* Allocates the bytes from the device's memory, or fails. */
 - (BOOL)hm_take:(uint64_t)bytes;
 - (void)hm_give:(uint64_t)bytes;
 @end
@@ -82,7 +82,7 @@ MTLTimestamp hm_device_time(uint64_t ns);
     MTLResourceOptions _options;
     BOOL _two_copies, _has_span, _aliasable;
     struct hm_span _span;
-    struct hm_memory _memory; /* of its own, where it has no heap */
+    struct hm_memory _memory; /* its own, if it has no heap */
     struct hm_lent *_lent;    /* or NULL */
     HMHeap *_heap;            /* owned */
     NSUInteger _heap_offset;
@@ -91,7 +91,7 @@ MTLTimestamp hm_device_time(uint64_t ns);
 }
 - (BOOL)hm_isTracked;
 - (void)hm_checkRange:(NSRange)range call:(const char *)call;
-/* Between the two copies of managed memory, where there are two. */
+/* Copies between the two copies of managed memory, if there are two. */
 - (void)hm_copyToDevice:(NSRange)range;
 - (void)hm_copyToHost;
 @end
@@ -110,11 +110,11 @@ NSUInteger hm_heap_alignment(void);
     struct hm_heap_span {
         NSUInteger offset, bytes;
         HMBuffer *buffer; /* not owned: it removes itself */
-    } * _spans;           /* by offset */
+    } * _spans;           /* sorted by offset */
     size_t _span_count, _span_capacity;
 }
 - (void)hm_remove:(HMBuffer *)buffer;
-/* The buffers that are in it now, retained and autoreleased. */
+/* The buffers currently in it, retained and autoreleased. */
 - (NSArray *)hm_buffers;
 @end
 
@@ -126,8 +126,8 @@ NSUInteger hm_heap_alignment(void);
     char *_text;
     size_t _bytes;
     enum msl_math _math;
-    unsigned _pipelines;      /* that are being made: pipeline.m */
-    BOOL _pipelines_have_met; /* two were, at one time */
+    unsigned _pipelines;      /* being created: pipeline.m */
+    BOOL _pipelines_have_met; /* two were being created at the same time */
 }
 @end
 
@@ -149,8 +149,8 @@ NSUInteger hm_heap_alignment(void);
     const struct msl_function *_function;
     struct msl_constant *_constants;
     size_t _constant_count;
-    BOOL _needs_constants; /* it is there to be asked, not to run */
-    /* Versions for sizes of threadgroups, made when they are first dispatched. */
+    BOOL _needs_constants; /* for reflection only, cannot run */
+    /* Versions for sizes of threadgroups, created on first dispatch. */
     pthread_mutex_t _lock;
     struct hm_version {
         uint32_t size[3];
@@ -168,12 +168,12 @@ NSUInteger hm_heap_alignment(void);
     const struct msl_function_info *_info;
     NSUInteger _max_threads;
     BOOL _multiple_of_width, _indirect;
-    uint8_t _alignment[MSL_MAX_BUFFERS]; /* of offsets: the type's, 1 where it is not known */
+    uint8_t _alignment[MSL_MAX_BUFFERS]; /* of offsets: the type's, 1 if unknown */
 }
 @end
 
 @interface MTLFunctionConstant ()
-/* By name: those that the kernel uses. */
+/* By name: those used by the kernel. */
 + (NSDictionary<NSString *, MTLFunctionConstant *> *)hm_constantsOf:(HMLibrary *)library
                                                              kernel:(NSString *)kernel;
 @end
@@ -187,7 +187,7 @@ NSUInteger hm_heap_alignment(void);
                                    error:(NSError **)error;
 @end
 
-/* In one of the archives that the descriptor names. */
+/* Whether one of the descriptor's archives contains it. */
 bool hm_is_archived(MTLComputePipelineDescriptor *descriptor);
 
 struct hm_layout;
@@ -250,7 +250,7 @@ enum hm_command_kind {
     HM_COMMAND_SAMPLE
 };
 
-/* One command of an encoder. Objects are kept, or watched, by the command buffer. */
+/* One command of an encoder. The command buffer keeps or watches the objects. */
 struct hm_command {
     enum hm_command_kind kind;
     HMBuffer *target, *source; /* fill, copy, synchronize, resolve; source: indirect arguments */
@@ -263,22 +263,22 @@ struct hm_command {
     uint32_t group_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
     HMCounterSampleBuffer *samples;
     bool barrier;                /* of a sample */
-    struct hm_accesses accesses; /* what it touches; a barrier: what it is for (none: all) */
+    struct hm_accesses accesses; /* its accesses; for a barrier: what it covers (none: all) */
 };
 
 enum { HM_PASS_START, HM_PASS_END };
 struct hm_sampling {
     HMCounterSampleBuffer *buffer;
-    NSUInteger index[2]; /* at its start and end */
+    NSUInteger index[2]; /* at its begin and end */
 };
 
-/* A debug group begins before a command, or ends. */
+/* A debug group begins or ends before a command. */
 struct hm_group_mark {
     size_t command;
-    char *name; /* NULL: it ends */
+    char *name; /* NULL: ends */
 };
 
-/* What one encoder encoded, or one operation on an event. */
+/* The work of one encoder, or one operation on an event. */
 enum hm_step_kind { HM_STEP_PASS, HM_STEP_WAIT, HM_STEP_SIGNAL };
 struct hm_step {
     enum hm_step_kind kind;
@@ -302,7 +302,7 @@ struct hm_step {
 
 void hm_step_destroy(struct hm_step *step);
 
-/* Makes room for one more element. */
+/* Grows the array by one element. */
 void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
 @interface HMCommandBuffer : HMObject <MTLCommandBuffer> {
@@ -310,7 +310,7 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
     HMQueue *_queue; /* owned */
     BOOL _retains, _encoding;
     MTLCommandBufferErrorOption _error_options;
-    pthread_mutex_t _lock; /* of what follows, to _error */
+    pthread_mutex_t _lock; /* guards the following, up to _error */
     pthread_cond_t _changed;
     MTLCommandBufferStatus _status;
     BOOL _handlers_done, _late;
@@ -325,49 +325,49 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
     long _debug_groups;
 }
 - (instancetype)hm_initWithQueue:(HMQueue *)queue retains:(BOOL)retains HM_INITIALIZER;
-/* Keeps the object until the commands are complete, or watches that others do. */
+/* Keeps the object until the commands are complete, or watches that the application does. */
 - (void)hm_use:(HMObject *)object;
 - (void)hm_encoderEnded;
-- (BOOL)hm_waits; /* for an event, somewhere */
+- (BOOL)hm_waits; /* for an event, anywhere */
 - (void)hm_sendCompletion;
 @end
 
-/* While a capture runs, what has run becomes part of its document. */
+/* During a capture, executed work is added to its document. */
 void hm_notes_begin(const char *path);
 void hm_notes_add(HMCommandBuffer *buffer);
 void hm_notes_end(void);
 
-/* At exit: the completion handlers that HOST_METAL=latehandlers holds back. */
+/* At exit: sends the completion handlers delayed by HOST_METAL=latehandlers. */
 void hm_send_late_completions(void);
 
-/* A command buffer on its way through hm_execute. */
+/* A command buffer being executed by hm_execute. */
 struct hm_run {
     HMCommandBuffer *buffer;
-    size_t fail_at;            /* the number of the pass that fails; SIZE_MAX: none */
-    uint64_t begin_ns, end_ns; /* of its first and last step: filled in */
+    size_t fail_at;            /* index of the failing pass; SIZE_MAX: none */
+    uint64_t begin_ns, end_ns; /* of its first and last step: output */
     size_t pass_count;         /* so far */
     bool failed;
 };
 
-/* At most so many run as one. */
+/* Maximum number run together. */
 enum { HM_MAX_RUNS = 8 };
 
 /* From scheduling to completion; handlers run on another thread. */
 void hm_run_buffers(HMQueue *queue, HMCommandBuffer *const *buffers, size_t count);
 
-/* Executes the steps of command buffers that follow each other on a queue. Only the first may wait
- * for events: the others' completion would stand behind that. */
+/* Executes the steps of consecutive command buffers of a queue. Only the first may wait for events,
+ * since the others' completion would come after that. */
 void hm_execute(HMQueue *queue, struct hm_run *runs, size_t count);
 
 @interface HMQueue : HMObject <MTLCommandQueue> {
   @public
     pthread_mutex_t _lock;
     pthread_cond_t _room;
-    NSMutableArray *_order; /* enqueued, not yet committed, or behind such a one */
+    NSMutableArray *_order; /* enqueued, not committed, or following such a one */
     NSMutableArray *_ready; /* committed, not yet running */
     NSUInteger _limit, _unfinished;
     dispatch_queue_t _execution, _completion;
-    struct msl_worker *_worker; /* of the thread of _execution */
+    struct msl_worker *_worker; /* of _execution's thread */
 }
 - (void)hm_enqueue:(HMCommandBuffer *)buffer;
 - (void)hm_pump;
@@ -408,11 +408,11 @@ void hm_execute(HMQueue *queue, struct hm_run *runs, size_t count);
 @interface HMComputeEncoder : HMEncoder <MTLComputeCommandEncoder> {
   @public
     MTLDispatchType _type;
-    HMPipeline *_pipeline; /* owned, as the bindings */
+    HMPipeline *_pipeline; /* owned, like the bindings */
     struct hm_binding {
         HMBuffer *buffer;
         NSUInteger offset;
-        void *bytes; /* the step's */
+        void *bytes; /* owned by the step */
     } _bindings[MSL_MAX_BUFFERS];
     uint32_t _group_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
     struct hm_accesses _named; /* by useResource and useHeap */

@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOST_METAL: how the host Metal behaves, a list of words with commas between them.
+/* HOST_METAL: options for the host Metal's behaviour, a comma-separated list.
  *
- *   shuffle[=SEED]    what nothing orders runs in random order: dispatches between barriers of a
+ *   shuffle[=SEED]    unordered work runs in random order: dispatches between barriers of a
  *                     concurrent encoder, blits of untracked buffers, encoders without fences,
- *                     those of command buffers that are committed one after the other, too
- *   managed           no unified memory; managed buffers are two copies
- *   useresource       kernels reach only what was bound or named by useResource/useHeap, and
- *                     write only what was named for writing
+ *                     also across consecutively committed command buffers
+ *   managed           no unified memory; managed buffers have two copies
+ *   useresource       kernels can access only resources that are bound or declared with
+ *                     useResource/useHeap, and write only those declared for writing
  *   nolisteners       values that the host sets on shared events call no listeners
- *   latehandlers      completion handlers of command buffers that only signal events come at exit
- *   dirty             new memory has a pattern instead of zeros
- *   slow[=MS]         every encoder takes MS milliseconds more (5)
- *   gpuclock          device timestamps tick at 24 MHz from an origin of their own
- *   dispatchcounters  counters are sampled between commands, as on GPUs of others than Apple, not
- *                     at the ends of encoders
+ *   latehandlers      completion handlers of command buffers that only signal events run at exit
+ *   dirty             new memory holds a pattern instead of zeros
+ *   slow[=MS]         every encoder takes MS more milliseconds (5)
+ *   gpuclock          device timestamps tick at 24 MHz from their own origin
+ *   dispatchcounters  counters are sampled between commands, as on GPUs of other vendors, not at
+ *                     the ends of encoders
  *   nocounters        counters are not sampled at all, as on a virtual device
- *   stopped-clock     the device's clock stands still where the host looks at it
+ *   stopped-clock     the device's clock stands still when the host reads it
  *   lost-samples=N    every Nth sample is MTLCounterErrorValue
- *   system=N          another build of the system (1)
- *   fail-archives=N   every Nth call about binary archives fails
+ *   system=N          build number of the system (1)
+ *   fail-archives=N   every Nth call for binary archives fails
  *   fail-command-buffers=N  every Nth command buffer fails; its events are not signalled
- *   fail-code=N       with this MTLCommandBufferError (2); one that says that the device is gone,
- *                     or that access was revoked, is followed by nothing but failures on it
- *   fail-with-signal  failing command buffers signal their events none the less
- *   fail-allocations=N      every Nth buffer or heap cannot be had
- *   pipelines-meet=N  a pipeline of a library with N kernels or more is made when another one of
- *                     that library is being made, too
- *   memory=MIB        devices have so much memory (default: half of the system's)
- *   devices=N         so many devices (1, at most 8)
- *   patience=SECONDS  how long to wait for command buffers at exit, for room in a queue, and for
- *                     pipelines to meet, before that is an error (20)
- *   nocensus          objects that live at exit are no error */
+ *   fail-code=N       with this MTLCommandBufferError (2); after a code for a removed device or
+ *                     revoked access, everything on the device fails
+ *   fail-with-signal  failing command buffers signal their events nevertheless
+ *   fail-allocations=N      every Nth buffer or heap allocation fails
+ *   pipelines-meet=N  a pipeline of a library with at least N kernels is created only while another
+ *                     one of that library is being created
+ *   memory=MIB        memory size of devices (default: half of the system's)
+ *   devices=N         number of devices (1, at most 8)
+ *   patience=SECONDS  timeout for command buffers at exit, for space in a queue, and for pipelines
+ *                     to meet (20)
+ *   nocensus          live objects at exit are no error */
 #ifndef HOST_METAL_MODES_H
 #define HOST_METAL_MODES_H
 
@@ -47,10 +47,10 @@ struct hm_modes {
 /* Read from the environment once. */
 const struct hm_modes *hm_modes(void);
 
-/* A random number below `limit`, of the seed's sequence; any thread. */
+/* A random number below `limit` from the seed's sequence; any thread. */
 uint64_t hm_random_below(uint64_t limit);
 
-/* True for every Nth call with one counter; false always where N is 0. */
+/* True for every Nth call with the same counter; always false if N is 0. */
 bool hm_every_nth(_Atomic uint64_t *counter, uint64_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be read from MSL source as it stands: names of kernels' parameters and the layout of
- * structs of arguments. No preprocessing: what macros make is not seen. */
+/* Reflection from MSL source text: names of kernels' parameters and the layout of argument structs.
+ * No preprocessing: results of macros are invisible. */
 #ifndef HOST_METAL_REFLECT_H
 #define HOST_METAL_REFLECT_H
 
@@ -14,7 +14,7 @@ struct hm_parameter {
     char name[HM_NAME_BYTES];
     char type[HM_NAME_BYTES]; /* without address space, const, pointer and reference */
     unsigned data_type;       /* MTLDataType */
-    size_t bytes;             /* of the type, 0: not known */
+    size_t bytes;             /* of the type; 0: unknown */
 };
 
 struct hm_member {
@@ -35,22 +35,22 @@ struct hm_layout {
 bool hm_reflect_parameter(const char *text, const char *kernel, const char *attribute,
                           uint32_t index, struct hm_parameter *out_parameter);
 
-/* The members of `struct type`. False: there is none, or one member's type is not known (its text
+/* The members of `struct type`. False: no such struct, or the type of a member is unknown (its text
  * is in `reason`). */
 bool hm_reflect_struct(const char *text, const char *type, struct hm_layout *out_layout,
                        char reason[HM_NAME_BYTES]);
 
-/* What a kernel and all that it calls use of the source's function constants (uses.m). */
+/* The function constants used by a kernel and everything that it calls (uses.m). */
 struct hm_uses;
 enum hm_need { HM_NOT_USED, HM_OPTIONAL, HM_REQUIRED };
 struct hm_uses *hm_uses_read(const char *text, const char *kernel);
 enum hm_need hm_uses_need(const struct hm_uses *uses, const char *constant);
 void hm_uses_destroy(struct hm_uses *uses);
 
-/* Adds a member of a type to a layout, as a struct has it. */
+/* Appends a member to a layout, as in a struct. */
 void hm_layout_add(struct hm_layout *layout, struct hm_member member, size_t alignment);
 
-/* Size of a Metal data type, 0: not known. */
+/* Size of a Metal data type; 0: unknown. */
 size_t hm_data_type_bytes(unsigned data_type);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checked memory of one launch: every buffer, every threadgroup argument, the threadgroup variables
- * and every member are known to the kernel by addresses whose upper bits say which of them it is. A
- * pointer thus keeps what it was made from, whatever is computed with it. Private to
- * hal/compiler/msl; of one worker. */
+/* Checked memory of one launch: the kernel accesses every buffer, threadgroup argument, threadgroup
+ * variable and member through addresses whose upper bits identify it. A pointer thus keeps its
+ * origin through any arithmetic. Private to hal/compiler/msl; one per worker. */
 #ifndef HAL_MSL_BOUNDS_H
 #define HAL_MSL_BOUNDS_H
 
@@ -13,7 +12,7 @@ enum { MSL_BOUNDS_MEMORIES = MSL_MAX_BUFFERS + MSL_MAX_THREADGROUP_ARGUMENTS + 1
 
 struct msl_bounds {
     uint64_t base[MSL_BOUNDS_MEMORIES], bytes[MSL_BOUNDS_MEMORIES];
-    /* What the kernel gets. */
+    /* Passed to the kernel. */
     void *buffers[MSL_MAX_BUFFERS];
     void *group_memory[MSL_MAX_THREADGROUP_ARGUMENTS];
     void *variables;
@@ -22,7 +21,7 @@ struct msl_bounds {
     uint32_t member_count;
 };
 
-/* As the launch has them; those in the masks are looked at. */
+/* As in the launch; only entries in the masks are read. */
 struct msl_bounds_memory {
     void *const *buffers;
     const uint64_t *buffer_bytes; /* NULL: buffers are not checked */
@@ -37,8 +36,7 @@ struct msl_bounds_memory {
 };
 void msl_bounds_set(struct msl_bounds *bounds, const struct msl_bounds_memory *memory);
 
-/* The address itself, without its tag. NULL: not all of it is inside, which the thread's message
- * then says. */
+/* The address without its tag. NULL: part of it is out of bounds; the thread's message says so. */
 void *msl_bounds_check(const struct msl_bounds *bounds, const void *address, uint64_t bytes,
                        bool is_write);
 

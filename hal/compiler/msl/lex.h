@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preprocessed kernel source as tokens that know their line in the user's file. Private to
+/* Tokens of preprocessed kernel source, with their line in the user's file. Private to
  * hal/compiler/msl. */
 #ifndef HAL_MSL_LEX_H
 #define HAL_MSL_LEX_H
@@ -12,7 +12,7 @@
 
 enum msl_token_kind {
     MSL_BLANK,     /* white space, comments, line ends */
-    MSL_DIRECTIVE, /* a whole line that begins with '#' */
+    MSL_DIRECTIVE, /* a complete line that begins with '#' */
     MSL_NAME,
     MSL_NUMBER,
     MSL_STRING,
@@ -21,19 +21,19 @@ enum msl_token_kind {
 
 struct msl_token {
     const char *text;        /* in the source */
-    uint32_t length, line;   /* line of the user's file */
-    uint32_t match;          /* of a bracket: its partner, else 0 */
-    const char *replacement; /* what to write instead, borrowed; NULL: the text */
+    uint32_t length, line;   /* line in the user's file */
+    uint32_t match;          /* of a bracket: its partner; else 0 */
+    const char *replacement; /* replacement text, borrowed; NULL: unchanged */
     enum msl_token_kind kind;
 };
 
-/* The first and the last token are blank, so that neighbours always exist. */
+/* The first and the last token are blank, so neighbours always exist. */
 struct msl_tokens {
     struct msl_token *list;
     size_t count, capacity;
 };
 
-/* `file` is the name in errors. HAL_INVALID: brackets do not match. The source stays borrowed. */
+/* `file` is the name in messages. HAL_INVALID: brackets do not match. The source is borrowed. */
 enum hal_status msl_lex(const char *source, size_t bytes, const char *file,
                         struct msl_tokens *out_tokens) HAL_CHECKED;
 void msl_tokens_finish(struct msl_tokens *tokens);
@@ -44,10 +44,9 @@ bool msl_is_one_of(const struct msl_tokens *tokens, size_t index, const char *co
 /* The nearest token that is not blank; stops at the ends. */
 size_t msl_next(const struct msl_tokens *tokens, size_t index);
 size_t msl_previous(const struct msl_tokens *tokens, size_t index);
-/* From a '<' to its '>', as template brackets; 0 when it is none. */
+/* From a '<' to its '>', as template brackets; 0: not a template bracket. */
 size_t msl_angle_end(const struct msl_tokens *tokens, size_t index);
-/* The ',' or the ')' behind the parameter that begins at `index`, of a list that ends at `close`.
- */
+/* The ',' or ')' after the parameter that begins at `index`, in a list that ends at `close`. */
 size_t msl_parameter_end(const struct msl_tokens *tokens, size_t index, size_t close);
 
 #endif

@@ -14,21 +14,21 @@ struct msl_function {
 struct msl_library {
     char *file; /* name of the source, for messages */
     void *module;
-    bool from_cache; /* nothing was compiled for it */
+    bool from_cache; /* nothing had to be compiled */
     struct msl_function *functions;
     size_t function_count;
     const struct msl_abi_constant *constants; /* in the module */
     size_t constant_count;
 };
 
-/* msl_object_check of a file of the cache. */
+/* Applies msl_object_check to a file of the cache. */
 enum hal_status msl_library_check(const char *path, const char *what) HAL_CHECKED;
 
-/* Checks and loads a compiled source. HAL_CORRUPT: the file is none. */
+/* Checks and loads a compiled source. HAL_CORRUPT: not a valid one. */
 enum hal_status msl_library_load(const char *path, const char *file, const char *what,
                                  struct msl_library **out_library) HAL_CHECKED;
 
-/* What modules call; run.c. */
+/* Functions that modules call; run.c. */
 extern const struct msl_abi_runtime msl_runtime;
 
 #endif

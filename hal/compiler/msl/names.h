@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said about a kernel's name that nothing has. Private to hal/compiler/msl. */
+/* Messages for kernel names that do not exist. Private to hal/compiler/msl. */
 #ifndef HAL_MSL_NAMES_H
 #define HAL_MSL_NAMES_H
 
@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fails with that status: the message has the names that are most like `wanted`, and how many
- * others there are. */
+/* Fails with that status: the message has the names most similar to `wanted`, and the number of
+ * others. */
 enum hal_status msl_unknown_name(enum hal_status status, const char *file, const char *wanted,
                                  const char *const *names, size_t count) HAL_CHECKED;
 
-/* Whether `name` is "a::b::" and then `bare`, which has no namespaces of its own. */
+/* Whether `name` is "a::b::" followed by `bare`, which has no namespace. */
 bool msl_is_bare_name(const char *name, const char *bare);
 
 #endif

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the preprocessor would do nothing to the text but to take out its comments and the lines
- * that include the language's own headers. False is always safe, and is what anything unusual gets:
- * macros, conditions, lines that are continued. */
+/* Whether the preprocessor would only remove comments and the lines that include the language's own
+ * headers. False is always safe, and the result for anything unusual: macros, conditionals,
+ * continued lines. */
 bool msl_needs_no_preprocessor(const char *text, size_t bytes);
 
-/* Headers.c: what a source may include, and the names of macros that it has by that. */
+/* headers.c: what a source may include, and the macros that it thereby has. */
 bool msl_is_includable(const char *name, size_t length);
 bool msl_is_macro(const char *name, size_t length);
 

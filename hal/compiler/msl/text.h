@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that grows: source code that is put together, output of programs. Private to
- * hal/compiler/msl. */
+/* Growing text: generated source code, program output. Private to hal/compiler/msl. */
 #ifndef HAL_MSL_TEXT_H
 #define HAL_MSL_TEXT_H
 
@@ -9,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero is the empty text. The first failed allocation makes it `failed` for good, so that
- * whoever appends can check once at the end. */
+/* All zero is the empty text. The first failed allocation makes it `failed` permanently: check once
+ * at the end. */
 struct msl_text {
-    char *bytes; /* ends in '\0' unless NULL */
+    char *bytes; /* terminated unless NULL */
     size_t length, capacity;
     bool failed;
 };
@@ -22,7 +21,7 @@ void msl_text_append_string(struct msl_text *text, const char *string);
 void msl_text_print(struct msl_text *text, const char *format, ...) HAL_PRINTF(2, 3);
 void msl_text_finish(struct msl_text *text);
 
-/* HAL_NO_MEMORY when something did not fit. */
+/* HAL_NO_MEMORY if an append failed. */
 enum hal_status msl_text_check(const struct msl_text *text) HAL_CHECKED;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hal-spirv-cc writes, and what the cache keeps: lines of text. Private to hal/compiler/spirv.
+/* The output of hal-spirv-cc, which the cache also keeps: lines of text. Private to
+ * hal/compiler/spirv.
  *
  *     haltrace-spirv 3
  *     constant ID TYPE NAME
@@ -7,11 +8,11 @@
  *     text
  *     ...the source, to the end
  *
- * Lines of each kind as often as needed, constants first; TYPE is an enum spirv_constant_type or 0.
- * Slots are numbers, or "-"; the n-th SET.BINDING is [[buffer(n)]], with "u" and its type's bytes
- * behind it for a uniform buffer, "w" for a storage buffer that is written, "r" for one that is
- * not, and nothing for one of which this is not known. A failure's message is on standard error,
- * and its hal_status is the exit code. */
+ * Each kind of line may repeat, constants first; TYPE is an enum spirv_constant_type or 0. Slots
+ * are numbers, or "-"; the n-th SET.BINDING is [[buffer(n)]], followed by "u" and its type's size
+ * for a uniform buffer, "w" for a storage buffer that is written, "r" for one that is not, and
+ * nothing if this is unknown. On failure standard error has the message, and the exit code is the
+ * hal_status. */
 #ifndef HAL_SPIRV_ANSWER_H
 #define HAL_SPIRV_ANSWER_H
 
@@ -25,7 +26,7 @@ void spirv_answer_begin(struct msl_text *text);
 void spirv_answer_add_constant(struct msl_text *text, uint32_t id, uint32_t type, const char *name);
 void spirv_answer_add(struct msl_text *text, const struct spirv_entry *entry);
 
-/* Takes over nothing. HAL_CORRUPT: it is no such text, or not about `entry_count` entries. */
+/* Copies what it keeps. HAL_CORRUPT: malformed, or not about `entry_count` entries. */
 enum hal_status spirv_answer_read(const char *text, size_t bytes, size_t entry_count,
                                   struct spirv_translation **out_translation) HAL_CHECKED;
 

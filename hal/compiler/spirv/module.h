@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A SPIR-V module as words: what it demands, its constants' values, its workgroup sizes,
- * what it writes. Part of
+/* A SPIR-V module as words: its capabilities, constant values, workgroup sizes and writes. Part of
  * hal-spirv-cc; nothing here trusts the module. */
 #ifndef HAL_SPIRV_MODULE_H
 #define HAL_SPIRV_MODULE_H
@@ -13,19 +12,19 @@ struct spirv_module {
     uint32_t *words; /* in this machine's byte order */
     size_t count;
     uint32_t id_bound;
-    uint32_t *defined_at; /* by id: index of the instruction that makes it, or 0 */
+    uint32_t *defined_at; /* by id: index of the defining instruction, or 0 */
 };
 
-/* HAL_INVALID: no SPIR-V at all, or instructions that run over the end. */
+/* HAL_INVALID: not SPIR-V, or an instruction extends past the end. */
 enum hal_status spirv_module_init(const void *data, size_t bytes,
                                   struct spirv_module *out_module) HAL_CHECKED;
 void spirv_module_finish(struct spirv_module *module);
 
-/* HAL_UNSUPPORTED: it needs a capability that no kernel here can have. */
+/* HAL_UNSUPPORTED: it needs a capability that kernels here do not support. */
 enum hal_status spirv_module_check_demands(const struct spirv_module *module) HAL_CHECKED;
 
-/* Lists the specialization constants: *at is 0 at first; false: there is no further one. Without a
- * name of its own, `name` is "". Call it after validation and before specialization. */
+/* Iterates over specialization constants: start with *at 0; false: no further one. An unnamed
+ * constant has the name "". Call it after validation and before specialization. */
 enum { SPIRV_NAME_BYTES = 64 };
 struct spirv_module_constant {
     uint32_t id;
@@ -35,18 +34,19 @@ struct spirv_module_constant {
 bool spirv_module_next_constant(const struct spirv_module *module, size_t *at,
                                 struct spirv_module_constant *out_constant);
 
-/* Gives all scalar specialization constants their values, for good. Call it after validation. */
+/* Sets all scalar specialization constants to their values, permanently. Call it after
+ * validation. */
 enum hal_status spirv_module_specialize(struct spirv_module *module,
                                         const struct spirv_constant *constants,
                                         size_t count) HAL_CHECKED;
 
-/* The same module with its push constants in a storage buffer at that place, which is only read.
- * Call it after validation; *out_module is to be finished. */
+/* The same module with its push constants in a read-only storage buffer at that binding. Call it
+ * after validation; the caller finishes *out_module. */
 enum hal_status spirv_module_carry_constants(const struct spirv_module *module, uint32_t set,
                                              uint32_t binding,
                                              struct spirv_module *out_module) HAL_CHECKED;
 
-/* Capabilities that a device may lack; bits of what spirv_module_needs returns. */
+/* Optional capabilities of devices; bits of the result of spirv_module_needs. */
 enum spirv_need {
     SPIRV_NEEDS_INT8,
     SPIRV_NEEDS_INT16,
@@ -73,16 +73,16 @@ enum spirv_need {
 };
 uint64_t spirv_module_needs(const struct spirv_module *module);
 
-/* After specialization: bytes that a workgroup shares, as few as they can be; 0 where the module
- * does not say which variables the entry point uses (before SPIR-V 1.4). */
+/* After specialization: minimum bytes of shared memory of a workgroup; 0 if the module does not
+ * list the entry point's variables (before SPIR-V 1.4). */
 uint64_t spirv_module_shared_bytes(const struct spirv_module *module, const char *name);
 
-/* After specialization. HAL_INVALID: there is no such entry point (the message lists some). */
+/* After specialization. HAL_INVALID: no such entry point (the message lists some). */
 enum hal_status spirv_module_group_size(const struct spirv_module *module, const char *name,
                                         uint32_t out_size[3]) HAL_CHECKED;
 
-/* After specialization: fills `access` of the entry's bindings, of which sets and bindings are
- * known. Entry points that the module does not have write nothing. */
+/* After specialization: fills in `access` of the entry's bindings, whose sets and bindings are set.
+ * Unknown entry points write nothing. */
 enum hal_status spirv_module_list_access(const struct spirv_module *module, const char *name,
                                          struct spirv_entry *io_entry) HAL_CHECKED;
 

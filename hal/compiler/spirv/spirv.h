@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V compute kernels as Metal Shading Language: which source a module becomes, and where that
- * source expects what the module's descriptor sets hold.
+/* SPIR-V compute kernels as Metal Shading Language: translates a module to source, and maps the
+ * module's descriptor sets to the source's buffers.
  *
- * A module (of the kind that Vulkan takes) is validated and translated by hal-spirv-cc, a program
- * that lies beside the library or in ../bin (HAL_SPIRV_CC: another place), so that a module made
- * to do harm harms that program alone, under limits of time and memory. Translations are kept in
- * the kernels' disk cache.
+ * hal-spirv-cc, a program beside the library or in ../bin (HAL_SPIRV_CC: another path), validates
+ * and translates a module (as Vulkan accepts it), so that a malicious module harms only that
+ * program, which runs under limits of time and memory. The kernels' disk cache keeps translations.
  *
  * Where things are, for each entry point:
  *   buffers            the uniform and storage buffers that the entry point uses, in the order of
@@ -14,7 +13,7 @@
  *   push constants     the buffer after those, when there are any
  *   lengths of arrays  the buffer after that, when the entry point asks for the length of an
  *                      array without one: a uint per buffer, its bytes
- * struct spirv_entry spells it out. Specialization constants have their values by then.
+ * struct spirv_entry contains these slots. Specialization constants are already applied.
  *
  * Threads: everything is free-threaded; a translation is immutable. */
 #ifndef HAL_SPIRV_SPIRV_H
@@ -28,17 +27,17 @@
 
 enum {
     SPIRV_MAX_SETS = 4,      /* descriptor sets are 0 to 3 */
-    SPIRV_MAX_BINDINGS = 31, /* of a set, and buffers that a kernel takes */
+    SPIRV_MAX_BINDINGS = 31, /* per set, and buffers per kernel */
     SPIRV_MAX_BYTES = 16 << 20,
     SPIRV_MAX_ENTRY_POINTS = 1 << 14,
-    SPIRV_MAX_CONSTANTS = 4096, /* specialization constants of a module */
-    SPIRV_SIMD_WIDTH = 32,      /* threads of a subgroup */
+    SPIRV_MAX_CONSTANTS = 4096, /* specialization constants per module */
+    SPIRV_SIMD_WIDTH = 32,      /* threads per subgroup */
 };
 #define SPIRV_NO_SLOT UINT32_MAX
 
-/* The value of the constant with that SpecId. Values of ids that the module does not have are
- * ignored. An integer takes one of any width that fits, a float is rounded; what does not fit is an
- * error. */
+/* The value of the constant with that SpecId. Ids that the module does not have are ignored. An
+ * integer constant accepts any width that the value fits, a float is rounded; a value that does not
+ * fit is an error. */
 enum spirv_constant_type {
     SPIRV_BOOL = 1,
     SPIRV_INT32 = 2,
@@ -61,12 +60,12 @@ struct spirv_constant {
 
 struct spirv_entry_point {
     const char *name;
-    uint32_t group_size[3]; /* must be what the module says, with its constants' values */
+    uint32_t group_size[3]; /* must equal the module's, with constants applied */
 };
 
 struct spirv_source {
-    const char *name; /* in messages; NULL: "module" */
-    const void *data; /* words of either byte order, aligned or not */
+    const char *name; /* name in messages; NULL: "module" */
+    const void *data; /* words in either byte order, at any alignment */
     size_t bytes;
     const struct spirv_constant *constants;
     size_t constant_count;
@@ -74,36 +73,36 @@ struct spirv_source {
     size_t entry_point_count;
 };
 
-/* What an entry point does with a buffer; bits. */
+/* How an entry point accesses a buffer; bits. */
 enum spirv_access { SPIRV_ACCESS_UNKNOWN = 0, SPIRV_READ = 1, SPIRV_WRITE = 2 };
 
 struct spirv_binding {
     uint8_t set, binding;
     uint8_t slot;    /* [[buffer(slot)]] */
     bool is_uniform; /* a uniform buffer; else a storage buffer */
-    uint8_t access;  /* enum spirv_access: not as it is declared, but as it is used */
-    uint32_t bytes;  /* of a uniform buffer's type: that many must be there; else 0 */
+    uint8_t access;  /* enum spirv_access: actual use, not the declaration */
+    uint32_t bytes;  /* of a uniform buffer's type: required minimum size; else 0 */
 };
 
-/* One of the wanted entry points, in their order. */
+/* One of the requested entry points, in order. */
 struct spirv_entry {
     const char *kernel;      /* its name in the text */
     uint32_t constant_bytes; /* size of the push constants; 0: none */
     uint32_t constants_slot; /* SPIRV_NO_SLOT: none */
-    uint32_t sizes_slot;     /* SPIRV_NO_SLOT: not asked for */
+    uint32_t sizes_slot;     /* SPIRV_NO_SLOT: not needed */
     uint32_t binding_count;
     struct spirv_binding bindings[SPIRV_MAX_BINDINGS];
 };
 
-/* A specialization constant that the module declares. */
+/* A specialization constant declared by the module. */
 struct spirv_constant_info {
-    const char *name; /* the module's; "constant ID" when it has none */
+    const char *name; /* the module's name; "constant ID" if it has none */
     uint32_t id;
-    enum spirv_constant_type type; /* of the value to give; 0: it cannot be given */
+    enum spirv_constant_type type; /* of the value to give; 0: cannot be given */
 };
 
 struct spirv_translation {
-    const char *text; /* MSL, UTF-8, `bytes` long, ends in '\0' */
+    const char *text; /* MSL, UTF-8, `bytes` long, terminated */
     size_t bytes;
     size_t entry_count;
     struct spirv_entry *entries;
@@ -111,10 +110,10 @@ struct spirv_translation {
     struct spirv_constant_info *constants;
 };
 
-/* Translates or loads from the cache; blocks, up to a time limit (30 s). HAL_INVALID: the module
- * is not valid, has no such entry point, another workgroup size, or a constant of another type;
- * the message says which. HAL_UNSUPPORTED: it uses what kernels here cannot have (named).
- * HAL_NOT_FOUND: hal-spirv-cc is missing. HAL_FAILED, HAL_TIMEOUT: it could not cope. */
+/* Translates or loads from the cache; blocks, up to a time limit (30 s). HAL_INVALID: the module is
+ * not valid, has no such entry point, another workgroup size, or a constant of another type; the
+ * message says which. HAL_UNSUPPORTED: it uses an unsupported feature (named). HAL_NOT_FOUND:
+ * hal-spirv-cc is missing. HAL_FAILED, HAL_TIMEOUT: translation failed. */
 HAL_API enum hal_status spirv_translate(const struct spirv_source *source,
                                         struct spirv_translation **out_translation) HAL_CHECKED;
 HAL_API void spirv_translation_destroy(struct spirv_translation *translation);

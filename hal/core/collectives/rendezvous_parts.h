@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rendezvous.c and group.c share. Private to them. "Locked": with hal_rendezvous_lock. */
+/* Private to rendezvous.c and group.c. "Locked" means with hal_rendezvous_lock held. */
 #ifndef HAL_RENDEZVOUS_PARTS_H
 #define HAL_RENDEZVOUS_PARTS_H
 
 #include "hal/driver.h"
 
-/* A collective from the moment when its first rank has submitted it until all have let go of it.
- * Sets of ranks are bits. */
+/* A collective from its first rank's submission until all ranks have released it. Sets of ranks are
+ * bit masks. */
 struct hal_rendezvous {
     struct hal_rendezvous *next, *previous; /* of the group */
     struct hal_group *group;
     uint64_t number;
-    uint32_t from, to; /* of a send and its receive */
+    uint32_t from, to; /* ranks of a send and its receive */
     bool is_pair;
-    uint64_t members, joined, gone; /* gone: it has ended for them, or they will never come */
+    uint64_t members, joined, gone; /* gone: it has ended for them, or they will never arrive */
     enum hal_status status;         /* why it fails */
     char *message;
-    struct hal_participant *first; /* those that have come and wait, by rank */
+    struct hal_participant *first; /* participants that have arrived and wait, by rank */
     uint32_t arrived_count;
-    int64_t warn_ns; /* when the log warns next; 0: no rank waits */
+    int64_t warn_ns; /* time of the next warning in the log; 0: no rank waits */
     int64_t since_ns;
 };
 
@@ -37,7 +37,8 @@ struct hal_group {
     struct hal_rank ranks[];
 };
 
-/* The lock and list of all groups, and how long ranks may wait before the log warns; 0: never. */
+/* The lock and list of all groups, and how long ranks may wait before the log warns; 0: no
+ * warning. */
 extern pthread_mutex_t hal_rendezvous_lock;
 extern struct hal_group *hal_groups;
 extern int64_t hal_rendezvous_warn_after_ns;
@@ -51,11 +52,11 @@ void hal_rendezvous_name_missing(const struct hal_rendezvous *rendezvous, char *
 
 void hal_rendezvous_free_locked(struct hal_rendezvous *rendezvous);
 
-/* Locked, and unlocks: fails the rendezvous and notifies its participants. */
+/* Locked; unlocks: fails the rendezvous and notifies its participants. */
 void hal_rendezvous_fail_and_unlock(struct hal_rendezvous *rendezvous, enum hal_status status,
                                     const char *message);
 
-/* Locked: a first rank waits now. */
+/* Locked: the first rank has begun to wait. */
 void hal_watch_look_locked(void);
 
 #endif

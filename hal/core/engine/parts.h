@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the submission engine share: timeline.c has the rules of a value, semaphore.c
- * knows who waits for one, wait.c the threads that do, work.c the submissions, loss.c lost devices,
- * call.c the threads for host calls. */
+/* Shared by the files of the submission engine: timeline.c has the rules for values, semaphore.c
+ * tracks waits per semaphore, wait.c handles waiting threads, work.c submissions, loss.c device
+ * loss, call.c threads for host calls. */
 #ifndef HAL_ENGINE_PARTS_H
 #define HAL_ENGINE_PARTS_H
 
@@ -9,30 +9,31 @@
 
 /* ---- Timelines (timeline.c) --------------------------------------------------------------- */
 
-/* Prepares a zeroed struct, hal_object_init included; frees what the struct refers to. */
+/* Initialises a zeroed struct, including hal_object_init; frees what the struct refers to. */
 void hal_timeline_init(struct hal_semaphore *semaphore, uint64_t initial_value);
 void hal_timeline_finish(struct hal_semaphore *semaphore);
 
-/* semaphore_query as a whole; takes the lock of one that has failed. */
+/* Implements semaphore_query; takes the lock of a failed semaphore. */
 enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore,
                                    uint64_t *out_value) HAL_CHECKED;
 
-/* Locked: false when it had failed before, which stays as it was. */
+/* Locked: false if it had failed before, in which case it is unchanged. */
 bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status,
                        const char *message);
 
-/* Locked: the rules for values that the host sets, and for those of a new submission:
- * a value only rises. HAL_INVALID: the message names the semaphore, its value and the other one; or
- * the host's semaphore's failure. What the submission finds failed stays so. */
+/* Locked: the rules for values set by the host and for those of a new submission: values only
+ * increase. HAL_INVALID: the message names the semaphore, its value and the other one; for the
+ * host, also the semaphore's failure. Submitting to a failed semaphore is no error. */
 enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore,
                                           uint64_t value) HAL_CHECKED;
 enum hal_status hal_timeline_check_submission(const struct hal_submission *submission) HAL_CHECKED;
 
-/* Locked: sets the value, which one that has failed does not take. HAL_INVALID: it is not higher;
- * the caller fails the semaphore with hal_message(), for nobody is there to be told. */
+/* Locked: sets the value, which has no effect on a failed semaphore. HAL_INVALID: it is not higher;
+ * the caller fails the semaphore with hal_message(), since there is no call to return it from. */
 enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t value) HAL_CHECKED;
 
-/* Locked, for wait_idle: HAL_TIMEOUT, since the submission waits for the value; NULL: it runs. */
+/* Locked, for wait_idle: HAL_TIMEOUT because the submission waits for the value; NULL: it is
+ * running. */
 enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_semaphore *semaphore,
                                        uint64_t value) HAL_CHECKED;
 
@@ -43,28 +44,27 @@ struct hal_wait_set {
     size_t count;
 };
 
-/* Without the lock; false negatives are possible. */
+/* Does not take the lock; false negatives are possible. */
 bool hal_wait_set_is_fulfilled(const struct hal_wait_set *set);
 
-/* Locked: true when the wait is over; *out_status is then its result. */
+/* Locked: true if the wait is over; *out_status is then its result. */
 bool hal_wait_set_is_resolved(const struct hal_wait_set *set, enum hal_status *out_status);
 
-/* HAL_TIMEOUT; the message names the first value that is not reached. */
+/* HAL_TIMEOUT; the message names the first unreached value. */
 enum hal_status hal_wait_set_fail_timeout(const struct hal_wait_set *set) HAL_CHECKED;
 
 /* ---- Semaphores (semaphore.c); locked ----------------------------------------------------- */
 
 void hal_wait_link_locked(struct hal_wait *wait);
-void hal_wait_unlink_locked(struct hal_wait *wait); /* nothing, if it is not linked */
+void hal_wait_unlink_locked(struct hal_wait *wait); /* does nothing if it is not linked */
 
-/* Looks whether work that was committed promises the value, for a submission that waits on the
- * device. */
+/* Whether committed work promises the value, for a submission that waits on the device. */
 bool hal_wait_is_promised_locked(const struct hal_wait *wait);
 
 void hal_signal_link_locked(struct hal_signal *signal, struct hal_changes *changes);
 void hal_signal_unlink_locked(struct hal_signal *signal);
 
-/* A value that is not above the present one fails the semaphore. */
+/* A value that is not above the current one fails the semaphore. */
 void hal_semaphore_raise_locked(struct hal_semaphore *semaphore, uint64_t value,
                                 struct hal_changes *changes);
 void hal_semaphore_break_locked(struct hal_semaphore *semaphore, enum hal_status status,
@@ -73,8 +73,8 @@ void hal_semaphore_break_locked(struct hal_semaphore *semaphore, enum hal_status
 /* ---- Waiting threads (wait.c) ------------------------------------------------------------- */
 
 struct hal_waiter {
-    _Atomic uint32_t word; /* 1: look again; slept on */
-    size_t missing;        /* locked, as what follows: values before it is woken */
+    _Atomic uint32_t word; /* 1: check again; the thread sleeps on it */
+    size_t missing;        /* locked, like the members below: values before it is woken */
     struct hal_waiter *next, *previous;
 };
 
@@ -84,12 +84,12 @@ void hal_changes_wake(struct hal_changes *changes);
 
 /* ---- Submissions (work.c) ----------------------------------------------------------------- */
 
-/* Locked; the wait is unlinked already, except by the promise. */
+/* Locked; the wait is already unlinked, except by the promise. */
 void hal_work_reached_locked(struct hal_wait *wait, struct hal_changes *changes);
 void hal_work_promised_locked(struct hal_wait *wait, struct hal_changes *changes);
 void hal_work_refused_locked(struct hal_wait *wait, struct hal_changes *changes);
 
-/* Locked: all in flight on the device that was lost. */
+/* Locked: fails everything in flight on the lost device. */
 void hal_work_lose_all_locked(struct hal_engine *engine, struct hal_changes *changes);
 
 /* ---- Host calls (call.c) ------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ void hal_callers_finish(struct hal_callers *callers);
 
 /* ---- Loss (loss.c) ------------------------------------------------------------------------ */
 
-/* A submission is to begin; true: the device is to be lost. */
+/* Call before a submission begins; true: lose the device. */
 bool hal_injection_submission(struct hal_injection *injection);
 
 static inline struct hal_engine *to_engine(struct hal_driver_device *device)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transient memory: slabs of the driver, cut into blocks that are used again as soon as the
- * timelines allow. This is the account of who has what; transient.c makes the calls.
+/* Transient memory: slabs of the driver, cut into blocks that are reused as soon as the timelines
+ * allow. This file keeps the accounts; transient.c makes the calls.
  *
- * Every block that is in use has a semaphore of the pool's own: its alloca signals `value`, its
- * dealloca waits for that and signals `value` + 1. A free block remembers the deallocas, its
- * *releases*, after which it is free. An alloca may take it when each of them has finished, or when
- * the alloca waits for something that the dealloca signals; when the limit leaves no other memory,
- * also when each will finish without help. It always waits for the releases itself. So the order in
- * which memory is used stands in the submissions, not only in how it happened to be this time: a
- * replay has it too.
+ * Every block in use has a semaphore of the pool: its alloca signals `value`, its dealloca waits
+ * for that and signals `value` + 1. A free block remembers its *releases*, the deallocas after
+ * which it is free. An alloca may take it if each of them has finished, or if the alloca waits for
+ * something that the dealloca signals; if the limit leaves no other memory, also if each is certain
+ * to finish. It always waits for the releases itself. So the submissions enforce the order in which
+ * memory is used, rather than the timing of this run, and a replay has the same order.
  *
- * Threads: the functions take the pool's lock, below which is only promises_lock. After a fork the
- * child finds the lock as it was: it calls none of them. */
+ * Threads: the functions take the pool's lock, under which only promises_lock may be taken. A
+ * forked child calls none of them, since the lock may be held there forever. */
 #ifndef HAL_POOL_H
 #define HAL_POOL_H
 
@@ -20,19 +19,19 @@
 
 enum hal_release_state { HAL_RELEASE_PENDING, HAL_RELEASE_DONE, HAL_RELEASE_FAILED };
 
-/* A dealloca that was submitted. */
+/* A submitted dealloca. */
 struct hal_pool_release {
     struct hal_completion completion;
     struct hal_pool_release *next;   /* those that no block refers to */
-    uint64_t id;                     /* counts releases */
+    uint64_t id;                     /* sequence number of releases */
     struct hal_semaphore *semaphore; /* owns the reference */
     uint64_t value;
     _Atomic uint32_t state; /* enum hal_release_state; set when the submission retires */
-    uint32_t references;    /* blocks */
-    uint64_t *covered;      /* ids of releases that this one comes after */
+    uint32_t references;    /* by blocks */
+    uint64_t *covered;      /* ids of releases that this one follows */
     size_t covered_count;
     struct {
-        uint64_t semaphore, value; /* by object id: ids are never used again */
+        uint64_t semaphore, value; /* by object id: ids are never reused */
     } * signals;                   /* the application's */
     size_t signal_count;
 };
@@ -40,20 +39,20 @@ struct hal_pool_release {
 enum hal_block_state {
     HAL_BLOCK_FREE,
     HAL_BLOCK_USED,
-    HAL_BLOCK_LOST, /* nobody said when it is free: it comes back with its slab */
+    HAL_BLOCK_LOST, /* unknown when it is free: it is freed with its slab */
 };
 
 struct hal_pool_block {
     struct hal_pool_block *next, *previous;           /* by address */
-    struct hal_pool_block *next_free, *previous_free; /* in the bin of a free block */
+    struct hal_pool_block *next_free, *previous_free; /* in the bin, if free */
     struct hal_pool_slab *slab;
     uint64_t offset, bytes;
     enum hal_block_state state;
-    struct hal_pool_release **after; /* of a free block */
+    struct hal_pool_release **after; /* releases, if free */
     size_t after_count, after_capacity;
-    struct hal_semaphore *semaphore; /* of a block in use; owns the reference */
+    struct hal_semaphore *semaphore; /* if in use; owns the reference */
     uint64_t value;
-    uint64_t *covered; /* of a block in use: ids of what its alloca waited for */
+    uint64_t *covered; /* if in use: ids that its alloca waited for */
     size_t covered_count;
 };
 
@@ -61,19 +60,19 @@ struct hal_pool_slab {
     struct hal_pool_slab *next;
     struct hal_buffer *buffer; /* owns a reference */
     struct hal_pool_block *first;
-    uint32_t memory; /* as asked for */
-    uint32_t used;   /* blocks */
+    uint32_t memory; /* as requested */
+    uint32_t used;   /* blocks in use */
     uint32_t lost;
 };
 
-/* References that the caller releases when the lock is free. */
+/* References to release after unlocking. */
 struct hal_pool_garbage {
     struct hal_pool_slab *slabs;
     struct hal_object **objects;
     size_t count, capacity;
 };
 
-/* Free blocks of [2^i, 2^(i + 1)) bytes. What became free first is the first to be free for all. */
+/* Free blocks of [2^i, 2^(i + 1)) bytes, in the order in which they became free. */
 struct hal_pool_bin {
     struct hal_pool_block *oldest, *newest;
 };
@@ -83,17 +82,17 @@ struct hal_pool {
     pthread_mutex_t lock;
     struct hal_pool_slab *slabs;
     struct hal_pool_bin bins[HAL_POOL_BINS];
-    struct hal_pool_release *orphans, *last_orphan; /* the oldest first */
+    struct hal_pool_release *orphans, *last_orphan; /* oldest first */
     struct hal_idle_semaphore {
         struct hal_semaphore *semaphore;
         uint64_t value; /* reached */
     } * idle;           /* owns the references */
     size_t idle_count, idle_capacity;
     uint64_t next_release;
-    uint64_t limit_bytes; /* UINT64_MAX: there is none */
+    uint64_t limit_bytes; /* UINT64_MAX: none */
     bool is_limited;
-    bool closed;  /* the application has let go of the device */
-    bool growing; /* a thread makes a slab */
+    bool closed;  /* the application has released the device */
+    bool growing; /* a thread is creating a slab */
     pthread_cond_t grown;
     struct hal_transient_statistics statistics;
 };
@@ -101,48 +100,48 @@ struct hal_pool {
 enum { HAL_POOL_ALIGNMENT = 256 };
 
 void hal_pool_init(struct hal_pool *pool);
-void hal_pool_limit(struct hal_pool *pool, uint64_t bytes); /* 0: there is none */
+void hal_pool_limit(struct hal_pool *pool, uint64_t bytes); /* 0: no limit */
 
-/* Gives everything back that no transient buffer needs; what they need goes with them. */
+/* Frees everything that no transient buffer needs; the rest is freed with those buffers. */
 void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage);
 void hal_pool_finish(struct hal_pool *pool);
 
-/* How long to look for a block. */
+/* How thoroughly to search for a block. */
 enum hal_pool_search {
-    HAL_POOL_QUICK,    /* at some blocks of each size, however many there are */
-    HAL_POOL_THOROUGH, /* at all, before a new slab is made */
-    HAL_POOL_PENDING,  /* at those too whose deallocas will finish without help (promise.h) */
+    HAL_POOL_QUICK,    /* some blocks of each size, in bounded time */
+    HAL_POOL_THOROUGH, /* all blocks, before a new slab is created */
+    HAL_POOL_PENDING,  /* also blocks whose deallocas are certain to finish (promise.h) */
 };
 
-/* Takes a block of `bytes` (a multiple of the alignment) that is free for somebody who waits for
- * `waits`. NULL: none was found, or no memory. */
+/* Takes a block of `bytes` (a multiple of the alignment) that is free for work that waits for
+ * `waits`. NULL: none found, or out of memory. */
 struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search search,
                                      uint32_t memory, uint64_t bytes,
                                      const struct hal_semaphore_value *waits, size_t wait_count);
 
-/* The semaphore that keeps memory of the pool from somebody who waits for `waits`, because what was
- * submitted so far does not signal its value; false: there is none. */
+/* The semaphore that keeps pool memory from work that waits for `waits`, because nothing submitted
+ * so far signals its value; false: none. */
 bool hal_pool_blocker(struct hal_pool *pool, const struct hal_semaphore_value *waits,
                       size_t wait_count, struct hal_question *out_question);
 
-/* A new slab joins, taken over with its buffer; the first block of it is the caller's. NULL: no
- * memory, and nothing was taken over. */
+/* Adds a new slab, taking ownership of its buffer; returns its first block to the caller. NULL: out
+ * of memory, and ownership was not taken. */
 struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *buffer,
                                     uint32_t memory, uint64_t bytes);
 
-/* Around the search for a block that has to end with a new slab: one thread at a time, so that the
- * limit holds, and so that what one thread makes is there for the others. Blocks. */
+/* Around a search for a block that ends with creating a slab: one thread at a time, so that the
+ * limit holds and other threads find what one thread creates. Blocks. */
 void hal_pool_grow_begin(struct hal_pool *pool);
 void hal_pool_grow_end(struct hal_pool *pool);
 
-/* How large a slab for `bytes` should be. 0: over the limit. */
+/* The slab size for an allocation of `bytes`. 0: over the limit. */
 uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes);
 
 /* The block's alloca was submitted; or was not, and the block is free as before. */
 bool hal_pool_taken(struct hal_pool *pool, struct hal_pool_block *block);
 void hal_pool_untake(struct hal_pool *pool, struct hal_pool_block *block);
 
-/* The release of the block, to be submitted; the block stays in use until hal_pool_give. */
+/* Creates the release for the block's dealloca; the block stays in use until hal_pool_give. */
 struct hal_pool_release *hal_pool_release_create(struct hal_pool *pool,
                                                  const struct hal_pool_block *block,
                                                  const struct hal_semaphore_value *signals,
@@ -151,30 +150,30 @@ void hal_pool_release_free(struct hal_pool_release *release);
 void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
                    struct hal_pool_release *release);
 
-/* The transient buffer went without a dealloca. */
+/* The transient buffer was destroyed without a dealloca. */
 void hal_pool_lose(struct hal_pool *pool, struct hal_pool_block *block,
                    struct hal_pool_garbage *garbage);
 
-/* Slabs of which nothing is in use leave the pool. What work in flight still uses is held, and
- * counted, until that has ended (hal_pool_slab_gone). */
+/* Removes unused slabs from the pool. Memory that work in flight still uses is held and counted
+ * until that has ended (hal_pool_slab_gone). */
 enum hal_pool_trim {
-    HAL_POOL_TRIM_LOST,   /* those that hold lost blocks */
-    HAL_POOL_TRIM_IDLE,   /* those whose memory is free at once, if that makes room for `bytes` */
-    HAL_POOL_TRIM_UNUSED, /* all */
+    HAL_POOL_TRIM_LOST,   /* those with lost blocks */
+    HAL_POOL_TRIM_IDLE,   /* those whose memory is free now, if that makes room for `bytes` */
+    HAL_POOL_TRIM_UNUSED, /* all unused ones */
 };
 void hal_pool_trim(struct hal_pool *pool, enum hal_pool_trim which, uint64_t bytes,
                    struct hal_pool_garbage *garbage);
 
-/* What a thread waits for, before slabs of which nothing is in use can make room for `bytes`: the
- * values come without help. The caller releases the semaphores and frees the list. NULL: there is
- * nothing to wait for, or it would not be enough, or no memory. */
+/* The values to wait for until unused slabs can make room for `bytes`; they are certain to be
+ * reached. The caller releases the semaphores and frees the list. NULL: nothing to wait for, not
+ * enough memory even then, or out of memory. */
 struct hal_semaphore_value *hal_pool_await_idle(struct hal_pool *pool, uint64_t bytes,
                                                 size_t *out_count);
 
-/* The device has the memory of a slab back. */
+/* The device has freed the memory of a slab. */
 void hal_pool_slab_gone(struct hal_pool *pool, uint64_t bytes);
 
-/* A semaphore for a block and the value that it has reached; false: make one. */
+/* A semaphore for a block, and the value that it has reached; false: create one. */
 bool hal_pool_take_semaphore(struct hal_pool *pool, struct hal_idle_semaphore *out);
 bool hal_pool_give_semaphore(struct hal_pool *pool, const struct hal_idle_semaphore *semaphore);
 

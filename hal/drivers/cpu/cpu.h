@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the CPU driver share.
+/* Shared by the files of the CPU driver.
  *
  *   device.c     the table, opening, queries
  *   memory.c     buffers: two mappings of one memory object
@@ -64,7 +64,7 @@ enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer
 
 /* ---- Executables (kernel.c, spirv.c) ------------------------------------------------------- */
 
-/* Which binding a kernel's buffer is. */
+/* The binding that provides a kernel's buffer. */
 struct cpu_place {
     uint8_t set, binding;
 };
@@ -78,16 +78,16 @@ struct cpu_entry {
     const struct hal_pipeline_layout *layout; /* NULL: bindings of set 0 are buffer slots */
     struct hal_entry_binding *bindings;
     uint32_t binding_count;
-    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
     struct cpu_place places[HAL_MAX_BINDINGS]; /* by [[buffer(i)]] */
-    _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
+    _Atomic uint32_t group_cost;               /* duration of a workgroup in 1/16 ns; 0: unknown */
 };
 
 struct cpu_executable {
     struct hal_executable base;
     struct msl_library *library;
-    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: MSL */
-    struct hal_constant_info *constants; /* for reflection, as are each entry's bindings */
+    struct spirv_translation *spirv;     /* source of the library; NULL: MSL */
+    struct hal_constant_info *constants; /* for reflection, like each entry's bindings */
     size_t constant_count;
     enum msl_math math;
     size_t entry_count;
@@ -111,7 +111,7 @@ enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wante
 enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *directory,
                                   uint64_t *out_bytes, uint64_t *out_entries);
 
-/* What the driver runs, the best first; returns how many. */
+/* The formats that the driver runs, best first; returns their number. */
 uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
 
 enum hal_status cpu_spirv_translate(const struct hal_executable_desc *desc,
@@ -119,7 +119,7 @@ enum hal_status cpu_spirv_translate(const struct hal_executable_desc *desc,
                                     struct spirv_translation **out_translation) HAL_CHECKED;
 struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *constant,
                                             bool is_given);
-/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+/* Sets the entry's places and slots. HAL_INVALID: the module has more push constants. */
 enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
                                 const struct spirv_entry *where,
                                 struct cpu_entry *entry) HAL_CHECKED;
@@ -127,15 +127,15 @@ enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 
 /* The commands of one stage form a stage list. A barrier only adds to what later commands of a
- * stage wait for, so that a list's commands become ready in the order of recording. */
+ * stage wait for, so a list's commands become ready in recording order. */
 enum cpu_stage_list { CPU_TRANSFERS, CPU_DISPATCHES, CPU_STAGE_LISTS };
 
-/* One command, cut into tiles that may run at the same time and in any order. */
+/* A command, cut into tiles that may run concurrently and in any order. */
 enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_DISPATCH_INDIRECT, CPU_OP_COPY, CPU_OP_FILL };
 
 struct cpu_op {
     enum cpu_op_kind kind;
-    uint64_t first_tile; /* counted from the phase's first */
+    uint64_t first_tile; /* counted from the phase's first tile */
     uint64_t units;      /* workgroups or bytes; of an indirect dispatch: tiles */
     uint64_t units_per_tile;
     union {
@@ -143,8 +143,8 @@ struct cpu_op {
             const struct msl_function *function;
             struct msl_launch launch;
             _Atomic uint32_t *group_cost; /* the entry's */
-            uint32_t number;              /* of the program's dispatches, these and those */
-            uint32_t indirect;            /* of its indirect ones */
+            uint32_t number;              /* among all of the program's dispatches */
+            uint32_t indirect;            /* among its indirect dispatches */
         } dispatch;
         struct {
             uint8_t *target;
@@ -157,8 +157,8 @@ struct cpu_op {
     };
 };
 
-/* Commands of a list that nothing orders; at least one tile. They may begin when the first
- * needs[i] phases of each list i have ended. */
+/* Commands of a list without ordering between them; at least one tile. They may begin when the
+ * first needs[i] phases of each list i have ended. */
 struct cpu_phase {
     const struct cpu_op *ops;
     size_t op_count;
@@ -174,13 +174,13 @@ struct cpu_program_list {
     size_t phase_count, phase_capacity;
 };
 
-/* Workgroup counts, as a run read them when the dispatch became ready. */
+/* Workgroup counts, as read when the dispatch became ready. */
 struct cpu_counts {
     uint32_t groups[3];
 };
 
 struct cpu_indirect {
-    const uint8_t *counts; /* where they are read from */
+    const uint8_t *counts; /* where they are read */
     const struct hal_entry_point *entry;
     uint32_t dispatch_number;
 };
@@ -191,7 +191,7 @@ struct cpu_program {
     struct cpu_indirect *indirects;
     size_t indirect_count, indirect_capacity;
     struct cpu_block *blocks; /* buffer tables and constants */
-    uint32_t dispatch_count;  /* indirect ones, too */
+    uint32_t dispatch_count;  /* including indirect ones */
     uint64_t transfer_bytes;
 };
 
@@ -201,28 +201,28 @@ void cpu_program_destroy(struct cpu_program *program);
 
 /* ---- Operations (op.c) -------------------------------------------------------------------- */
 
-/* Reads the counts of an indirect dispatch from its buffer. HAL_INVALID: they are over a limit. */
+/* Reads the counts of an indirect dispatch from its buffer. HAL_INVALID: they exceed a limit. */
 enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,
                                   struct cpu_counts *out_counts) HAL_CHECKED;
 
 /* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker; `counts` are those
- * of the program's indirect dispatches. HAL_FAILED: a kernel faulted, the message names it.
- * HAL_INVALID: it left its bounds, which are checked. */
+ * of the program's indirect dispatches. HAL_FAILED: a kernel faulted; the message names it.
+ * HAL_INVALID: with checked bounds, it left them. */
 enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
                            struct msl_worker *worker, uint64_t first, uint64_t last) HAL_CHECKED;
 
-/* What a tile of the op will take, roughly; 0: not known. `tiles` of it, and of what followed,
- * took that long. */
+/* Estimated duration of a tile of the op; 0: unknown. The second records how long `tiles` of it,
+ * and of what followed, took. */
 uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts);
 void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
                      int64_t ns);
 
 /* ---- Faults (fault.c) --------------------------------------------------------------------- */
 
-/* Whether a kernel's fault fails its submission, and not the process. */
+/* Whether a kernel's fault fails its submission rather than the process. */
 bool cpu_faults_caught(void);
 
-/* Before the first kernel runs; and around the life of a thread that runs kernels. */
+/* Call before the first kernel runs; and around the life of a thread that runs kernels. */
 void cpu_faults_watch(void);
 void *cpu_faults_enter_thread(void);
 void cpu_faults_leave_thread(void *entered);
@@ -234,7 +234,7 @@ enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_w
 
 /* ---- Runs (phase.c) ----------------------------------------------------------------------- */
 
-/* When a dispatch ran: its first tile began, its last one ended. 0: no tile did. */
+/* When a dispatch ran: begin of its first tile, end of its last. 0: no tile ran. */
 struct cpu_time {
     _Atomic int64_t begin_ns, end_ns;
 };
@@ -243,71 +243,73 @@ struct cpu_time {
 struct cpu_step {
     const struct cpu_phase *phase;
     const struct cpu_counts *counts; /* of the program's indirect dispatches */
-    struct cpu_time *times;          /* of the program's dispatches; NULL: nobody asked */
+    struct cpu_time *times;          /* of the program's dispatches; NULL: not requested */
     _Atomic uint64_t unclaimed, unfinished;
 };
 
-/* The phases of a list, of all programs one after the other. Who advances the run, one thread at a
- * time, writes what is not atomic. */
+/* The phases of a list, of all programs in sequence. Non-atomic members are written by the thread
+ * that advances the run, one at a time. */
 struct cpu_run_list {
     struct cpu_step *steps;
-    _Atomic size_t ready;          /* steps that may run; those behind it are not filled in yet */
+    _Atomic size_t ready;          /* steps that may run; later ones are not filled in yet */
     _Atomic size_t cursor;         /* steps before it have no tile left to claim */
-    size_t finished;               /* so many have ended */
-    size_t program, phase;         /* the next one to become ready */
-    size_t bases[CPU_STAGE_LISTS]; /* steps of the programs before, by list */
-    struct cpu_counts *counts;     /* of the program, as are the times */
+    size_t finished;               /* number ended */
+    size_t program, phase;         /* next to become ready */
+    size_t bases[CPU_STAGE_LISTS]; /* steps of the previous programs, by list */
+    struct cpu_counts *counts;     /* of the program, like the times */
     struct cpu_time *times;
 };
 
-/* Programs that run one after the other, shared by the workers. The owner fills programs, done,
- * free and is_timed and zeroes the rest. */
+/* Programs that run one after the other, shared by the workers. The owner sets programs, done, free
+ * and is_timed and zeroes the rest. */
 struct cpu_run {
     struct cpu_program *const *programs;
     size_t program_count;
-    bool is_timed;                     /* dispatches one by one */
-    struct hal_semaphore_value signal; /* the first of its submission; semaphore NULL: none */
+    bool is_timed;                     /* times each dispatch */
+    struct hal_semaphore_value signal; /* first signal of its submission; semaphore NULL: none */
     void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
     void (*free)(struct cpu_run *run); /* no worker refers to it any more */
     int64_t begin_ns, end_ns, busy_ns;
     enum hal_status status; /* why it was cut short */
     char *message;
-    _Atomic bool failed; /* tiles do nothing any more */
+    _Atomic bool failed; /* remaining tiles do nothing */
 
     struct cpu_run_list lists[CPU_STAGE_LISTS];
-    void *memory;              /* of the lists' steps, counts and times */
-    struct cpu_time *times;    /* of all dispatches; NULL: nobody asked */
-    _Atomic uint32_t advances; /* asked for and not done yet: the first to ask does them all */
-    bool over;                 /* who advances: everything has ended */
+    void *memory;           /* for the lists' steps, counts and times */
+    struct cpu_time *times; /* of all dispatches; NULL: not requested */
+    _Atomic uint32_t
+        advances; /* requested and not done yet: the first to request performs them all */
+    bool over;    /* for the advancing thread: everything has ended */
 
-    struct cpu_run *next, *previous; /* pool lock: the runs that have begun */
-    uint32_t inside;                 /* pool lock: workers that take tiles */
-    int64_t busy_since_ns;           /* pool lock */
-    bool ended;                      /* pool lock */
+    struct cpu_run *next, *previous; /* guarded by the pool lock: running */
+    uint32_t inside;                 /* guarded by the pool lock: workers taking tiles */
+    int64_t busy_since_ns;           /* guarded by the pool lock */
+    bool ended;                      /* guarded by the pool lock */
     _Atomic uint32_t references;
 };
 
-/* Room for the run's steps; cpu_run_finish frees it. Not needed by cpu_run_here. */
+/* Allocates the run's steps; cpu_run_finish frees them. Not needed for cpu_run_here. */
 enum hal_status cpu_run_prepare(struct cpu_run *run) HAL_CHECKED;
 void cpu_run_finish(struct cpu_run *run);
 
-/* A tile of the step's op ran then. From any worker. */
+/* Records when a tile of the step's op ran. Any worker. */
 void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t begin_ns,
                   int64_t end_ns);
 
-/* When it is over: the times of dispatches that ran, to be freed with free(); NULL: none, or no
+/* Call when it is over: the times of dispatches that ran, to free(); NULL: none, or out of
  * memory. */
 struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count);
 
-/* Tiles that nobody has claimed do nothing; the run's status stays as it is. From any thread,
- * while the run is in flight. */
+/* Unclaimed tiles will do nothing; the run's status is unchanged. Any thread, while the run is in
+ * flight. */
 void cpu_run_cancel(struct cpu_run *run);
 
-/* The same, with the status and this thread's message; of several failures, the first counts. */
+/* The same, with the status and this thread's message; the first of several failures counts. */
 void cpu_run_fail(struct cpu_run *run, enum hal_status status);
 
-/* It begins, or a phase has ended: those become ready that waited for it. Threads that come
- * meanwhile leave it to the one that is at it. True, for one thread, when everything has ended. */
+/* The run begins, or a phase has ended: makes phases that waited for it ready. Concurrent calls
+ * leave this to the thread already doing it. Returns true to one thread when everything has
+ * ended. */
 bool cpu_run_advance(struct cpu_run *run);
 
 /* ---- Workers (run.c) ---------------------------------------------------------------------- */
@@ -315,13 +317,13 @@ bool cpu_run_advance(struct cpu_run *run);
 struct cpu_pool;
 
 enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
-void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
+void cpu_pool_destroy(struct cpu_pool *pool); /* nothing may be running */
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
 
-/* As hal_device_running. */
+/* Implements hal_device_running. */
 enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out) HAL_CHECKED;
 
-/* Transfers alone, on the calling thread; calls `done` but not `free`. */
+/* Runs transfers only, on the calling thread; calls `done` but not `free`. */
 void cpu_run_here(struct cpu_run *run);
 
 /* Drops the owner's reference. */
@@ -329,7 +331,7 @@ void cpu_run_release(struct cpu_run *run);
 
 /* ---- Collectives (collective.c) ----------------------------------------------------------- */
 
-/* When a rank came, and when the data of all were moved; 0: they were not. */
+/* When a rank arrived, and when the data of all ranks was moved; 0: it was not. */
 struct cpu_moved {
     int64_t arrived_ns, begin_ns, end_ns;
 };
@@ -337,22 +339,22 @@ struct cpu_moved {
 /* Part of a submission. */
 struct cpu_collective {
     struct hal_collective_work work;
-    struct cpu_device *device; /* NULL: the submission is none */
+    struct cpu_device *device; /* NULL: the submission is not a collective */
     struct hal_participant participant;
     struct hal_thread_call call;
-    enum hal_status failure; /* of the submission, before it came */
+    enum hal_status failure; /* of the submission, before arrival */
     const char *failure_message;
-    /* On any thread; the last use of the collective. */
+    /* Called on any thread; the last use of the collective. */
     void (*done)(struct cpu_collective *collective, enum hal_status status, const char *message,
                  const struct cpu_moved *moved);
 };
 
-/* Prepares a zeroed struct with `done`, and retains what it names. */
+/* Initialises a zeroed struct with `done`, and retains what it names. */
 void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
                          const struct hal_collective_work *work);
 void cpu_collective_release(struct cpu_collective *collective);
 
-/* The submission's waits are met, or it has failed. */
+/* The submission's waits are satisfied, or it has failed. */
 void cpu_collective_start(struct cpu_collective *collective, enum hal_status failure,
                           const char *message);
 
@@ -372,7 +374,7 @@ struct cpu_device {
     struct cpu_heap heap;
     struct cpu_pool *pool;
     uint32_t worker_count, queue_count;
-    enum msl_math math; /* of the kernels that it compiles */
+    enum msl_math math; /* for compiling kernels */
     uint64_t memory_total_bytes;
 };
 

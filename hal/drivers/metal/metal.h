@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the Metal driver share.
+/* Shared by the files of the Metal driver.
  *
  *   device.m     the table, opening, queries
  *   memory.m     buffers: storage modes, heaps, managed memory
@@ -25,13 +25,13 @@
  *   errors.m     what Metal's errors mean
  *   host.m       host calls of submissions
  *
- * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
- * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
- * from C that creates Metal objects runs in an autorelease pool of its own.
+ * Manual retain and release: a struct retains what it holds unless a comment says "borrowed". C
+ * structs are allocated with hal_alloc and release their objects before free. Every entry from C
+ * that creates Metal objects runs in its own autorelease pool.
  *
- * Lock order: a managed buffer's lock of readers, then one of: the engine's lock, heap
- * lock, lock of times, lock of the list of systems. Those are leaves, never held together, and
- * never while calling the application or the core. */
+ * Lock order: a managed buffer's lock of readers, then one of: the engine's lock, heap lock, lock
+ * of times, lock of the list of systems. These are leaves, never held together, and never while
+ * calling the application or the core. */
 #ifndef HAL_METAL_METAL_H
 #define HAL_METAL_METAL_H
 
@@ -45,23 +45,23 @@ struct metal_device;
 struct metal_submission; /* queue.h */
 struct metal_completion;
 
-/* What Metal allows in one encoder. */
+/* Limits of one Metal encoder. */
 enum { METAL_MAX_SLOTS = 31 };
 
 /* ---- Text (text.m) ------------------------------------------------------------------------ */
 
-/* Autoreleased, never nil; what is no UTF-8 becomes an empty string. NULL: empty. */
+/* Autoreleased, never nil; invalid UTF-8 becomes an empty string. NULL: empty. */
 NSString *metal_string(const char *text);
 
-/* The error's own words; borrowed from the error, never NULL. */
+/* The error's description; borrowed from the error, never NULL. */
 const char *metal_error_text(NSError *error);
 
-/* What a command buffer's error is for the HAL. */
+/* The HAL status for a command buffer's error. */
 enum hal_status metal_error_status(NSError *error);
 
 /* ---- Memory (memory.m) -------------------------------------------------------------------- */
 
-/* Small buffers come out of heaps. */
+/* Heaps for small buffers. */
 struct metal_heap {
     struct metal_heap *next;
     id<MTLHeap> heap;
@@ -71,25 +71,25 @@ struct metal_heap {
 enum metal_heap_kind { METAL_HEAP_PRIVATE, METAL_HEAP_SHARED, METAL_HEAP_KINDS };
 
 struct metal_memory {
-    pthread_mutex_t lock; /* heaps */
+    pthread_mutex_t lock; /* guards heaps */
     struct metal_heap *heaps[METAL_HEAP_KINDS];
 };
 
 struct metal_buffer {
     struct hal_buffer base;
     id<MTLBuffer> buffer;
-    NSUInteger origin;       /* where it begins in that: imported memory need not begin a page */
-    struct metal_heap *heap; /* NULL: memory of its own */
+    NSUInteger origin; /* offset of the buffer in it: imported memory need not be page-aligned */
+    struct metal_heap *heap; /* NULL: separate memory */
     enum metal_heap_kind heap_kind;
     MTLStorageMode storage;
-    /* Managed memory. The lock is for those that read: parts of one buffer have threads of their
-     * own. Work takes no lock. */
+    /* Managed memory. The lock is for readers: parts of a buffer may have threads of their own.
+     * Work takes no lock. */
     pthread_mutex_t reading;
-    _Atomic uint32_t writers; /* work on its way that may write, whatever part of it */
-    _Atomic bool host_stale;  /* the device may have written since all of it was read */
+    _Atomic uint32_t writers; /* pending work that may write any part of it */
+    _Atomic bool host_stale;  /* the device may have written since all of it was last read */
 };
 
-/* Around work that may write the buffer: from before its commit until it has run. */
+/* Call around work that may write the buffer: from before its commit until it has run. */
 static inline void metal_buffer_begin_write(struct metal_buffer *buffer)
 {
     atomic_fetch_add(&buffer->writers, 1); /* first: see read_back */
@@ -122,16 +122,16 @@ enum hal_status metal_mapping_invalidate(struct hal_driver_device *self,
                                          const struct hal_mapping *mapping, uint64_t offset,
                                          uint64_t bytes);
 
-/* Memory that the host fills once before the device reads it; the caller owns it. NULL: none. */
+/* Memory that the host fills once before the device reads it; the caller owns it. NULL: failed. */
 id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
                                    const char *label) NS_RETURNS_RETAINED;
 
-/* Memory in which the device leaves something for the host. */
+/* Memory for results that the device leaves for the host. */
 id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) NS_RETURNS_RETAINED;
 
 /* ---- Executables (library.m, pipeline.m, ...) ---------------------------------------------- */
 
-/* Which binding a kernel's buffer is. */
+/* The binding that provides a kernel's buffer. */
 struct metal_place {
     uint8_t set, binding;
 };
@@ -139,14 +139,14 @@ struct metal_place {
 struct metal_entry {
     id<MTLComputePipelineState> pipeline;
     MTLSize group_size;
-    uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel has */
+    uint32_t buffer_mask;             /* the kernel's [[buffer(i)]] parameters */
     uint32_t read_mask, written_mask; /* those that it may read, and write */
     uint32_t constant_bytes, constants_slot;
     uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
-    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
-    const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound one by one */
+    uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
+    const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound individually */
     struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]], without a layout */
-    uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: a power of two */
+    uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: powers of two */
     struct hal_entry_binding *bindings;         /* for reflection */
     size_t binding_count;
 };
@@ -154,8 +154,8 @@ struct metal_entry {
 struct metal_executable {
     struct hal_executable base;
     id<MTLLibrary> library;
-    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: not SPIR-V */
-    struct hal_constant_info *constants; /* for reflection; their names are owned */
+    struct spirv_translation *spirv;     /* source of the library; NULL: not SPIR-V */
+    struct hal_constant_info *constants; /* for reflection; owns their names */
     size_t constant_count, constant_capacity;
     size_t entry_count;
     struct metal_entry entries[];
@@ -172,7 +172,7 @@ enum hal_status metal_entry_reflect(struct hal_driver_device *self,
                                     struct hal_executable *executable, uint32_t entry,
                                     struct hal_entry_info *out_info);
 
-/* A function and a pipeline per entry point, of the library that is there already. */
+/* Creates a function and a pipeline per entry point of the existing library. */
 enum hal_status metal_pipelines_create(struct metal_device *device,
                                        const struct hal_executable_desc *desc,
                                        struct metal_executable *executable) HAL_CHECKED;
@@ -182,7 +182,7 @@ enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wan
 enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *directory,
                                     uint64_t *out_bytes, uint64_t *out_entries);
 
-/* Fills what reflection tells of an executable that is complete otherwise. */
+/* Fills in the reflection of an otherwise complete executable. */
 enum hal_status metal_reflection_create(struct metal_executable *executable,
                                         const struct hal_executable_desc *desc) HAL_CHECKED;
 void metal_reflection_destroy(struct metal_executable *executable);
@@ -190,7 +190,7 @@ void metal_reflection_destroy(struct metal_executable *executable);
 enum hal_status metal_spirv_translate(const struct hal_executable_desc *desc,
                                       const struct hal_executable_variant *variant,
                                       struct spirv_translation **out_translation) HAL_CHECKED;
-/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+/* Sets the entry's places and slots. HAL_INVALID: the module has more push constants. */
 enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
                                   const struct spirv_entry *where,
                                   struct metal_entry *entry) HAL_CHECKED;
@@ -198,35 +198,35 @@ enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
 /* target.m: architecture and features. */
 void metal_describe_target(id<MTLDevice> system, struct hal_device_info *out_info);
 
-/* What the driver runs, the best first; returns how many. */
+/* The formats that the driver runs, best first; returns their number. */
 uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
 
 /* ---- Our own kernels (builtin.m) ---------------------------------------------------------- */
 
-/* Fills and copies work on 16 bytes per thread, counted from a multiple of 16 in the target. */
+/* Fills and copies process 16 bytes per thread, aligned to 16 in the target. */
 enum { METAL_CHUNK_BYTES = 16 };
 
 struct metal_fill_arguments {
-    uint64_t first, end; /* bytes of the bound range that are filled */
+    uint64_t first, end; /* bytes of the bound range to fill */
     uint32_t pattern;    /* begins at `first` */
     uint32_t reserved;
 };
 
 struct metal_copy_arguments {
-    uint64_t first, end; /* bytes of the bound target that are written */
-    uint64_t source;     /* where in the bound source the byte for `first` lies */
+    uint64_t first, end; /* bytes of the bound target to write */
+    uint64_t source;     /* position in the bound source of the byte for `first` */
 };
 
-/* Of an indirect dispatch: the product of each with its count has to fit 32 bits. */
+/* For an indirect dispatch: the product of each with its count must fit 32 bits. */
 struct metal_counts_arguments {
     uint32_t group_size[3];
     uint32_t reserved;
 };
 
-/* What the kernel makes of an indirect dispatch's counts; the device writes it. */
+/* The kernel's result for an indirect dispatch's counts, written by the device. */
 struct metal_counts {
-    uint32_t used[4];  /* all 0 when the given ones are over a limit */
-    uint32_t given[4]; /* what the buffer had, for the host to tell */
+    uint32_t used[4];  /* all 0 if the given ones exceed a limit */
+    uint32_t given[4]; /* from the buffer, for the host's message */
 };
 
 struct metal_builtin {
@@ -239,11 +239,11 @@ void metal_builtin_destroy(struct metal_device *device);
 
 /* ---- Times of dispatches (times.m) --------------------------------------------------------- */
 
-/* Where the device looks at its clock. */
+/* Where the device samples its clock. */
 enum metal_times_place {
     METAL_TIMES_NOWHERE,
     METAL_TIMES_AT_DISPATCH,
-    METAL_TIMES_AT_ENCODER, /* at its beginning and its end: an encoder per dispatch */
+    METAL_TIMES_AT_ENCODER, /* at begin and end: an encoder per dispatch */
 };
 
 /* The same moment on both clocks. */
@@ -257,9 +257,9 @@ struct metal_sample_page;
 struct metal_times {
     enum metal_times_place place;
     id<MTLCounterSet> set;
-    pthread_mutex_t lock; /* a leaf; the following */
+    pthread_mutex_t lock; /* a leaf; guards the following */
     struct metal_clock_look first, last;
-    struct metal_sample_page *pages; /* that nobody uses */
+    struct metal_sample_page *pages; /* unused */
     size_t kept_count;
 };
 
@@ -287,18 +287,18 @@ struct metal_device {
     bool unified, isolated, fast_math;
     uint32_t queue_count;
     struct metal_queue queues[HAL_MAX_QUEUES];
-    id<MTLCommandQueue> copies; /* brings managed memory up to date */
+    id<MTLCommandQueue> copies; /* synchronises managed memory */
     struct metal_memory memory;
     struct metal_builtin builtin;
     struct metal_times times;
 
-    /* The engine's lock. */
-    struct hal_fifo ready; /* submissions to be committed */
+    /* Guarded by the engine's lock. */
+    struct hal_fifo ready; /* submissions to commit */
     struct metal_completion *free_completions;
-    pthread_cond_t work; /* for the submitting thread */
+    pthread_cond_t work; /* wakes the submitting thread */
     bool stopping;
     pthread_t submitter;
-    struct metal_completion *completions; /* all of them; the submitting thread's, not locked */
+    struct metal_completion *completions; /* all; used only by the submitting thread */
     MTLSharedEventListener *listener;     /* constant */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an ended command buffer becomes, and how that is encoded. Private to the Metal driver. */
+/* The result of translating an ended command buffer, and its encoding. Private to the Metal
+ * driver. */
 #ifndef HAL_METAL_PROGRAM_H
 #define HAL_METAL_PROGRAM_H
 
@@ -7,38 +8,38 @@
 
 /* ---- Descriptor sets (sets.m) -------------------------------------------------------------- */
 
-/* What a kernel may reach through a table. */
+/* Resources that a kernel may access through a table. */
 struct metal_use {
     id<MTLBuffer> buffer; /* borrowed */
     MTLResourceUsage usage;
 };
 
-/* One set's state, as the kernel sees it: an array of addresses. */
+/* One set's state as the kernel sees it: an array of addresses. */
 struct metal_table {
     size_t first_word, word_count;
     size_t first_use, use_count;
 };
 
-/* The tables of a program. Starts as zeros. */
+/* The tables of a program. Initialise to zero. */
 struct metal_sets {
-    uint64_t *words; /* NULL once they are in the buffer */
+    uint64_t *words; /* NULL once copied to the buffer */
     size_t word_count, word_capacity;
     struct metal_use *uses;
     size_t use_count, use_capacity;
     struct metal_table *tables;
     size_t table_count, table_capacity;
-    uint32_t last[HAL_MAX_SETS]; /* the last table that was added for the set, + 1; 0: none */
-    id<MTLBuffer> buffer;        /* all tables; nil: there is none */
+    uint32_t last[HAL_MAX_SETS]; /* last table added for the set, + 1; 0: none */
+    id<MTLBuffer> buffer;        /* all tables; nil: none */
 };
 
-/* `bindings` has all of the layout. The table may be one that was added before. */
+/* `bindings` has all of the layout's. May return a table added before. */
 enum hal_status metal_sets_add(struct metal_sets *sets, uint32_t set,
                                const struct hal_set_layout *layout,
                                const struct hal_binding *bindings, uint32_t *out_table) HAL_CHECKED;
-/* Nothing is added any more. */
+/* Call when no more tables are added. */
 enum hal_status metal_sets_finish(struct metal_sets *sets, struct metal_device *device,
                                   const char *label) HAL_CHECKED;
-/* Names to the encoder what kernels reach through the table. */
+/* Declares to the encoder the resources that kernels access through the table. */
 void metal_sets_bind(const struct metal_sets *sets, uint32_t table,
                      id<MTLComputeCommandEncoder> encoder);
 void metal_sets_destroy(struct metal_sets *sets);
@@ -65,16 +66,16 @@ enum metal_argument_kind {
     METAL_ARGUMENT_SET,
 };
 
-/* What a slot of a kernel gets. */
+/* The argument for a kernel's slot. */
 struct metal_argument {
     enum metal_argument_kind kind;
     uint32_t slot;
     uint32_t table;       /* of a set */
     id<MTLBuffer> buffer; /* borrowed */
-    NSUInteger offset;    /* of a buffer, or in the counts */
+    NSUInteger offset;    /* in the buffer, or in the counts */
 };
 
-/* Bytes that a slot of a kernel gets. */
+/* Constant data for a kernel's slot. */
 struct metal_bytes {
     size_t offset; /* in the program's constants */
     uint32_t bytes, slot;
@@ -106,20 +107,20 @@ struct metal_op {
             uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
             bool is_indirect; /* group_count is in the submission's counts */
             size_t counts_offset;
-            uint32_t number; /* of the command buffer's dispatches; METAL_NO_NUMBER: ours */
+            uint32_t number; /* among the command buffer's dispatches; METAL_NO_NUMBER: our own */
         } dispatch;
         NSString *label; /* debug begin; owned */
     };
 };
 
-/* A dispatch whose counts come out of a buffer. */
+/* A dispatch whose counts come from a buffer. */
 struct metal_indirect {
     const struct hal_entry_point *entry; /* borrowed */
     uint32_t dispatch_number;
 };
 
-/* Everything that an ended command buffer needs to be encoded any number of times; the command
- * buffer keeps the buffers and executables that are borrowed here. */
+/* Everything needed to encode an ended command buffer any number of times; the command buffer keeps
+ * the borrowed buffers and executables alive. */
 struct metal_program {
     struct metal_op *ops;
     size_t op_count, op_capacity;
@@ -127,15 +128,15 @@ struct metal_program {
     size_t argument_count, argument_capacity;
     uint8_t *constants;
     size_t constant_count, constant_capacity;
-    struct metal_buffer **managed; /* borrowed: what the device may write of managed memory */
+    struct metal_buffer **managed; /* borrowed: managed memory that the device may write */
     size_t managed_count, managed_capacity;
     struct metal_indirect *indirects;
     size_t indirect_count, indirect_capacity;
     struct metal_sets sets;
     id<MTLBuffer> staging; /* data of updates */
     NSString *label;
-    size_t group_depth; /* debug groups that are open at the same time, at most */
-    bool empty;         /* nothing but barriers and labels */
+    size_t group_depth; /* maximum nesting of debug groups */
+    bool empty;         /* only barriers and labels */
 };
 
 enum hal_status metal_program_create(struct metal_device *device,
@@ -143,45 +144,45 @@ enum hal_status metal_program_create(struct metal_device *device,
                                      struct metal_program **out_program) HAL_CHECKED;
 void metal_program_destroy(struct metal_program *program);
 
-/* Where the clock of the device is left before and behind a dispatch: two samples. */
+/* Where the device stores its clock before and after a dispatch: two samples. */
 struct metal_sample_place {
     id<MTLCounterSampleBuffer> buffer; /* borrowed */
     NSUInteger first;
 };
 
-/* All those of a command buffer that is with the device. Starts as zeros. */
+/* The samples of a command buffer that was passed to the device. Initialise to zero. */
 struct metal_samples {
     struct metal_sample_page *pages;
     size_t count;
-    bool is_full; /* Metal gives no more */
+    bool is_full; /* Metal provides no more */
 };
 
-/* False: that dispatch is not timed. One thread at a time per command buffer, as below. */
+/* False: that dispatch is not timed. One thread at a time per command buffer, also below. */
 bool metal_samples_take(struct metal_device *device, struct metal_samples *samples,
                         uint32_t dispatch, struct metal_sample_place *out_place);
 
-/* After the commands have completed: what was sampled, in any order; at most samples->count, and
- * returns how many. The window is when the command buffer ran. Blocks for 2 ms at most when the
- * device was opened just now. */
+/* Call after the commands have completed: stores the samples in any order, at most samples->count,
+ * and returns their number. The window is when the command buffer ran. Blocks for at most 2 ms if
+ * the device was opened just now. */
 size_t metal_samples_read(struct metal_device *device, const struct metal_samples *samples,
                           const struct hal_dispatch_time *window,
                           struct hal_dispatch_time *out_times);
 void metal_samples_release(struct metal_device *device, struct metal_samples *samples);
 
-/* Where and how a program is encoded. */
+/* The destination and options for encoding a program. */
 struct metal_target {
     id<MTLCommandBuffer> commands;
-    id<MTLFence> fence;   /* orders the encoders */
-    bool follows;         /* encoders of the submission went before */
-    id<MTLBuffer> counts; /* a struct metal_counts per indirect dispatch; nil: there is none */
-    struct metal_samples *samples; /* NULL: nobody asked for times */
+    id<MTLFence> fence;            /* orders the encoders */
+    bool follows;                  /* earlier encoders of the submission precede it */
+    id<MTLBuffer> counts;          /* a struct metal_counts per indirect dispatch; nil: none */
+    struct metal_samples *samples; /* NULL: no times requested */
 };
 
-/* False: Metal has no encoder, or there is no memory. */
+/* False: Metal provides no encoder, or out of memory. */
 bool metal_encode(struct metal_device *device, const struct metal_program *program,
                   const struct metal_target *target);
 
-/* After the commands have completed: whether the counts that the device met were legal. */
+/* Call after the commands have completed: checks that the counts read by the device were legal. */
 enum hal_status metal_program_check_counts(const struct metal_program *program,
                                            id<MTLBuffer> counts) HAL_CHECKED;
 

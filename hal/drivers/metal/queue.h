@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions: how they become command buffers of Metal. Private to the Metal driver. */
+/* Submissions: how they become Metal command buffers. Private to the Metal driver. */
 #ifndef HAL_METAL_QUEUE_H
 #define HAL_METAL_QUEUE_H
 
@@ -7,21 +7,21 @@
 
 /* ---- Completions (completion.m) -------------------------------------------------------------- */
 
-/* How the device tells that a submission has run: the event reaches the value. Each is used by one
- * submission at a time, so that host and device can never disagree about its value. */
+/* How the device reports that a submission has run: the event reaches the value. Each is used by
+ * one submission at a time, so that host and device always agree on its value. */
 struct metal_completion {
     id<MTLSharedEvent> event;
     uint64_t value;
-    struct metal_completion *next;      /* the engine's lock: free ones */
-    struct metal_completion *next_made; /* all of the device; the submitting thread's */
+    struct metal_completion *next;      /* guarded by the engine's lock: free ones */
+    struct metal_completion *next_made; /* all of the device; for the submitting thread */
 };
 
 /* Commits the command buffer that signals the submission's completion, and resolves the submission
- * once when that is done. False: there is no completion event, and nothing was committed. */
+ * once on completion. False: there is no completion event, and nothing was committed. */
 bool metal_completion_commit(struct metal_submission *submission,
                              id<MTLCommandBuffer> part) HAL_CHECKED;
 
-/* Starts the listener of completion events. False: Metal has none. */
+/* Starts the listener for completion events. False: Metal provides none. */
 bool metal_completions_start(struct metal_device *device) HAL_CHECKED;
 void metal_completions_stop(struct metal_device *device);
 
@@ -30,14 +30,14 @@ void metal_completions_stop(struct metal_device *device);
 struct metal_submission {
     struct hal_work work;
 
-    /* The engine's lock. */
-    size_t parts; /* what it has yet to see: the end of command buffers, and of the commit itself */
-    struct metal_completion *completion; /* NULL: nothing is signalled, or it is not committed */
-    uint64_t watch;                      /* its number while its completion is not seen */
+    /* Guarded by the engine's lock. */
+    size_t parts; /* outstanding: completions of command buffers, and the commit itself */
+    struct metal_completion *completion; /* NULL: nothing is signalled, or not committed */
+    uint64_t watch;                      /* its number until its completion is seen */
     struct metal_submission *next_watched, *previous_watched;
 
-    /* Of a submission whose dispatches are to be timed, by command buffer; NULL: of another. Each
-     * is filled by the thread that commits, then by the one that completes. */
+    /* For a submission whose dispatches are timed, by command buffer; else NULL. Filled by the
+     * committing thread, then by the completing one. */
     struct metal_part_times *times;
 };
 
@@ -51,13 +51,13 @@ static inline struct metal_device *metal_device_of(const struct metal_submission
     return (struct metal_device *)submission->work.engine;
 }
 
-/* By command buffer: of its indirect dispatches, or nil. */
+/* By command buffer: the counts of its indirect dispatches, or nil. */
 static inline id<MTLBuffer> *metal_counts_of(const struct metal_submission *submission)
 {
     return (id<MTLBuffer> *)submission->work.extra;
 }
 
-/* What was learnt of one command buffer's dispatches. */
+/* The results of timing one command buffer's dispatches. */
 struct metal_part_times {
     struct metal_samples samples;
     struct hal_dispatch_time *dispatches;
@@ -66,24 +66,25 @@ struct metal_part_times {
 
 extern const struct hal_engine_ops metal_engine_ops;
 
-/* One thing less keeps the submission from its end, and went so: with this thread's message. The
- * device may be gone afterwards, unless the caller keeps it. */
+/* One outstanding part of the submission has ended, with this status and this thread's message. The
+ * device may be gone afterwards unless the caller keeps it. */
 void metal_submission_resolve(struct metal_submission *submission, enum hal_status status);
 
-/* The steps of a submission, each in command buffers of its own. */
+/* The parts of a submission, each in its own command buffers. */
 enum metal_part { METAL_PART_WAIT, METAL_PART_COMMANDS, METAL_PART_SIGNAL };
 
-/* How a completed command buffer went; `index` is that of the commands in the batch (errors.m). */
+/* The status of a completed command buffer; `index` is that of the commands in the batch
+ * (errors.m). */
 enum hal_status metal_part_judge(const struct metal_submission *submission, enum metal_part which,
                                  size_t index, id<MTLCommandBuffer> part) HAL_CHECKED;
 
-/* The thread that commits. */
+/* Starts the committing thread. */
 enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
 void metal_queue_stop(struct metal_device *device);
 
 /* ---- Host calls (host.m) ------------------------------------------------------------------- */
 
-/* For the engine. What the host cannot see is copied to where it can, and back. */
+/* For the engine. Data that the host cannot access is copied to accessible memory, and back. */
 enum hal_status metal_host_call(struct hal_work *work);
 
 #endif

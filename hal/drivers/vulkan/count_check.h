@@ -5,17 +5,18 @@
 
 #include "hal/drivers/vulkan/vulkan.h"
 
-/* As count_check.comp has them. */
+/* Layout as in count_check.comp. */
 struct vulkan_count_check_constants {
     uint32_t limits[3];
-    uint32_t word, index; /* of the counts in the first buffer; of the result in the second */
+    uint32_t word,
+        index; /* position of the counts in the first buffer; of the result in the second */
 };
 
 struct vulkan_count_check_constants vulkan_count_check_constants_of(
     const struct vulkan_device *device, const struct hal_entry_point *entry, uint32_t word,
     uint32_t index);
 
-/* HAL_INVALID by the HAL's limits, HAL_UNSUPPORTED by the device's. */
+/* HAL_INVALID: exceeds the HAL's limits. HAL_UNSUPPORTED: exceeds the device's. */
 enum hal_status vulkan_check_counts(const struct vulkan_device *device,
                                     const struct hal_entry_point *entry,
                                     const uint32_t counts[3]) HAL_CHECKED;

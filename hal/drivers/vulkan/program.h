@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a command buffer's translation share. */
+/* Shared by the parts of a command buffer's translation. */
 #ifndef HAL_VULKAN_PROGRAM_H
 #define HAL_VULKAN_PROGRAM_H
 
@@ -7,7 +7,7 @@
 
 enum { VULKAN_STAGING_ALIGNMENT = 16, VULKAN_WORD_BYTES = 4 };
 
-/* An event of the HAL between a signal and the waits for it. */
+/* A HAL event, from a signal to the waits for it. */
 struct vulkan_signal {
     const struct hal_event *event;
     VkPipelineStageFlags stages;
@@ -18,13 +18,13 @@ struct vulkan_builder {
     const struct hal_command_buffer *commands;
     struct vulkan_program *program;
     VkCommandBuffer target;
-    uint64_t staged; /* bytes of the staging buffer that are in use */
+    uint64_t staged; /* bytes of the staging buffer in use */
     uint32_t dispatch_number;
-    size_t checks_done; /* whose kernels are recorded */
+    size_t checks_done; /* number whose kernels are recorded */
     size_t checks_used;
-    struct vulkan_signal *signals; /* as the program's events */
+    struct vulkan_signal *signals; /* in the order of the program's events */
     size_t signal_count;
-    /* What was bound last. */
+    /* The current bindings. */
     const struct vulkan_entry *entry;
     uint32_t state;
 };
@@ -57,7 +57,7 @@ enum hal_status vulkan_add_dispatch(struct vulkan_builder *builder,
 enum hal_status vulkan_add_indirect(struct vulkan_builder *builder,
                                     const struct hal_command_dispatch_indirect *dispatch)
     HAL_CHECKED;
-/* Of the indirect dispatches from this command on up to the next barrier. */
+/* Adds the checks for the indirect dispatches from this segment up to the next barrier. */
 enum hal_status vulkan_add_count_checks(struct vulkan_builder *builder,
                                         const struct hal_command *command) HAL_CHECKED;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Vulkan driver's own header.
+/* Private header of the Vulkan driver.
  *
- * Semaphores of the HAL are values on the host, which rise when a submission has retired. Each
- * queue has one timeline semaphore of Vulkan, which every submission raises by one: a submission
- * that waits for a value which another one *promises*, being with the device already, waits for
- * that one's number there, without the host. One that waits for anything else is submitted later.
+ * HAL semaphores are values on the host, which increase when a submission has retired. Each queue
+ * has one Vulkan timeline semaphore, which every submission raises by one: a submission that waits
+ * for a value *promised* by another one already passed to the device waits there for that
+ * submission's number, without the host. One that waits for anything else is passed to the device
+ * later.
  *
  * hal_engine_lock guards what submissions share, across devices. */
 #ifndef HAL_VULKAN_VULKAN_H
@@ -40,7 +41,7 @@
     f(GetPipelineCacheData) f(GetQueryPoolResults) f(GetSemaphoreCounterValue)                     \
     f(InvalidateMappedMemoryRanges) f(MapMemory) f(QueueSubmit) f(ResetCommandPool)                \
     f(UpdateDescriptorSets) f(WaitForFences) f(WaitSemaphores)
-/* NULL where the system does not have them. */
+/* NULL if the system lacks them. */
 #define VULKAN_OPTIONAL_FUNCTIONS(f)                                                               \
     f(CmdBeginDebugUtilsLabelEXT) f(CmdEndDebugUtilsLabelEXT) f(CmdPushDescriptorSetKHR)           \
     f(CreateDebugUtilsMessengerEXT) f(DestroyDebugUtilsMessengerEXT)                               \
@@ -60,19 +61,19 @@ extern struct vulkan_functions vk;
 extern VkInstance vulkan_instance;
 extern bool vulkan_has_debug_utils;
 
-/* Starts Vulkan the first time. The instance stays until the process ends: drivers that are
- * unloaded leave memory behind. HAL_NOT_FOUND: there is no loader or no driver for it. */
+/* Initialises Vulkan on first use. The instance is kept until the process ends: drivers that are
+ * unloaded leak memory. HAL_NOT_FOUND: there is no loader, or no driver for it. */
 enum hal_status vulkan_hold(void) HAL_CHECKED;
 
-/* Messages of the validation layer since the process began. */
-uint32_t vulkan_validation_messages(void);
+/* Number of validation messages in this process. */
+uint32_t vulkan_complaints(void);
 
-/* With HAL_VULKAN_VALIDATION=error: the call fails on whose thread an error was reported since the
- * last vulkan_listen. */
+/* With HAL_VULKAN_VALIDATION=error, vulkan_heard fails a call if an error was reported on its
+ * thread since the last vulkan_listen. */
 void vulkan_listen(void);
 enum hal_status vulkan_heard(enum hal_status status) HAL_CHECKED;
 
-/* A failure of Vulkan as one of the HAL; the message ends in what Vulkan says. */
+/* Converts a Vulkan failure to a HAL failure; the message ends with Vulkan's result. */
 enum hal_status vulkan_fail(VkResult result, const char *format, ...) HAL_PRINTF(2, 3);
 
 /* ---- Memory (heap.c) ------------------------------------------------------------------------ */
@@ -82,12 +83,12 @@ struct vulkan_device;
 struct vulkan_block {
     struct vulkan_block *next;
     VkDeviceMemory memory;
-    uint8_t *data; /* NULL: the host cannot see it */
+    uint8_t *data; /* NULL: not accessible to the host */
     uint64_t bytes;
     uint32_t type;
-    bool is_shared;          /* others may be put into it */
-    bool is_imported;        /* the host's own memory, at `data` */
-    struct vulkan_gap *gaps; /* by rising offset */
+    bool is_shared;          /* may hold several ranges */
+    bool is_imported;        /* imported host memory at `data` */
+    struct vulkan_gap *gaps; /* sorted by offset */
 };
 
 /* A range of a block. */
@@ -106,11 +107,12 @@ struct vulkan_heap {
 void vulkan_heap_init(struct vulkan_device *device);
 void vulkan_heap_finish(struct vulkan_device *device);
 
-/* Memory with the wanted properties, and as many of those in `also` as a type has that has room. */
+/* Allocates memory with the required properties, and as many of those in `also` as a type with free
+ * space provides. */
 enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryRequirements *needs,
                                    VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags also,
                                    struct vulkan_memory *out_memory) HAL_CHECKED;
-/* The host's own memory, whole pages; not counted as the device's. */
+/* Imports host memory in whole pages; not counted as device memory. */
 enum hal_status vulkan_memory_import(struct vulkan_device *device,
                                      const VkMemoryRequirements *needs, void *pages, uint64_t bytes,
                                      struct vulkan_memory *out_memory) HAL_CHECKED;
@@ -122,7 +124,7 @@ struct vulkan_buffer {
     struct hal_buffer base;
     VkBuffer buffer;
     struct vulkan_memory memory;
-    uint64_t origin; /* where the HAL's buffer begins in Vulkan's: imported pages begin earlier */
+    uint64_t origin; /* begin of the HAL's buffer in Vulkan's: imported pages begin earlier */
     bool is_coherent;
 };
 
@@ -131,7 +133,7 @@ static inline struct vulkan_buffer *to_vulkan_buffer(const struct hal_buffer *bu
     return (struct vulkan_buffer *)(uintptr_t)buffer;
 }
 
-/* What Vulkan calls an offset of a buffer. */
+/* A Vulkan buffer and offset. */
 struct vulkan_place {
     VkBuffer buffer;
     uint64_t offset;
@@ -143,7 +145,7 @@ static inline struct vulkan_place vulkan_place_of(const struct hal_buffer *base,
     return (struct vulkan_place){buffer->buffer, buffer->origin + offset};
 }
 
-/* The driver's own: host-visible and coherent. */
+/* The driver's own memory: host-visible and coherent. */
 struct vulkan_staging {
     VkBuffer buffer;
     struct vulkan_memory memory;
@@ -172,19 +174,20 @@ enum hal_status vulkan_mapping_invalidate(struct hal_driver_device *self,
 
 /* ---- Executables (executable.c) ------------------------------------------------------------- */
 
-/* Where the buffer is; the HAL's bindings are below. */
+/* The binding of that buffer; the HAL's bindings are below. */
 enum { VULKAN_CARRIED_BINDING = HAL_MAX_BINDINGS };
 
 struct vulkan_entry {
     VkPipeline pipeline;
     VkPipelineLayout layout;
-    VkDescriptorSetLayout sets[HAL_MAX_SETS]; /* VK_NULL_HANDLE: an empty one before the last */
+    VkDescriptorSetLayout sets[HAL_MAX_SETS]; /* VK_NULL_HANDLE: empty, before the last one */
     uint32_t set_count;
-    bool is_pushed; /* set 0 is pushed */
+    bool is_pushed; /* set 0 uses push descriptors */
     uint32_t constant_bytes;
-    bool carries_constants; /* more than the device pushes: they are in a buffer, in set 0 */
+    bool carries_constants; /* more than the device's push constants: they are in a buffer, in set 0
+                             */
     uint32_t binding_count;
-    struct spirv_binding bindings[SPIRV_MAX_BINDINGS]; /* by rising set and binding */
+    struct spirv_binding bindings[SPIRV_MAX_BINDINGS]; /* sorted by set and binding */
 };
 
 struct vulkan_executable {
@@ -192,7 +195,7 @@ struct vulkan_executable {
     struct vulkan_entry *entries;
     size_t entry_count;
     struct spirv_translation *translation;
-    struct hal_constant_info *constants; /* of the reflection */
+    struct hal_constant_info *constants; /* for reflection */
     struct hal_entry_binding *bindings;  /* SPIRV_MAX_BINDINGS per entry */
 };
 
@@ -201,7 +204,7 @@ static inline struct vulkan_executable *to_vulkan_executable(const struct hal_ex
     return (struct vulkan_executable *)(uintptr_t)base;
 }
 
-/* Executable caches (archive.c): pipelines of an executable in a file of the cache's directory. */
+/* Executable caches (archive.c): an executable's pipelines in a file of the cache's directory. */
 enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
                                   char *out_path, size_t bytes);
 enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,
@@ -217,8 +220,8 @@ enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
 enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
                                      uint32_t entry, struct hal_entry_info *out_info);
 
-/* demands.c. HAL_UNSUPPORTED: the device lacks a capability; HAL_INVALID: too much shared memory.
- */
+/* demands.c. HAL_UNSUPPORTED: the device lacks a capability. HAL_INVALID: too much shared
+ * memory. */
 struct spirv_module;
 enum hal_status vulkan_check_demands(const struct vulkan_device *device,
                                      const struct spirv_module *module) HAL_CHECKED;
@@ -226,7 +229,7 @@ enum hal_status vulkan_check_shared(const struct vulkan_device *device,
                                     const struct spirv_module *module,
                                     const char *name) HAL_CHECKED;
 
-/* Makes the layouts and the pipeline of an entry whose bindings and constants are filled in. */
+/* Creates the layouts and the pipeline of an entry whose bindings and constants are set. */
 enum hal_status vulkan_entry_create(struct vulkan_device *device, VkPipelineCache cache,
                                     VkShaderModule module, const char *name,
                                     struct vulkan_entry *entry) HAL_CHECKED;
@@ -234,7 +237,7 @@ void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *ent
 
 /* ---- Command buffers (program.c, count_check.c) ---------------------------------------------- */
 
-/* A pool with one command buffer, used again and again. */
+/* A reusable pool with one command buffer. */
 struct vulkan_command_pool {
     struct vulkan_command_pool *next;
     VkCommandPool pool;
@@ -245,8 +248,8 @@ enum hal_status vulkan_command_pool_take(struct vulkan_device *device,
 void vulkan_command_pool_give(struct vulkan_device *device, struct vulkan_command_pool *pool);
 void vulkan_command_pools_free(struct vulkan_device *device);
 
-/* The counts of an indirect dispatch are copied by a kernel, which makes zeros of those that are
- * over a limit. Written by it, in the order of count_check.comp. */
+/* A kernel copies the counts of an indirect dispatch, replacing those that exceed a limit by zeros.
+ * Written by the kernel; layout as in count_check.comp. */
 struct vulkan_checked_counts {
     uint32_t counts[3];
     uint32_t is_refused;
@@ -256,28 +259,28 @@ struct vulkan_checked_counts {
 
 struct vulkan_count_check {
     const struct hal_entry_point *entry;
-    uint32_t dispatch; /* its number in the command buffer */
+    uint32_t dispatch; /* its index in the command buffer */
 };
 
 struct vulkan_program {
-    const struct hal_command_buffer *commands; /* that it is of */
+    const struct hal_command_buffer *commands; /* translated from */
     struct vulkan_command_pool *command_pool;
-    VkDescriptorPool pool;         /* VK_NULL_HANDLE: nothing but pushed sets */
-    struct vulkan_staging staging; /* what updates and odd ends of fills write */
-    struct vulkan_staging checked; /* struct vulkan_checked_counts for each of the checks */
+    VkDescriptorPool pool;         /* VK_NULL_HANDLE: only push descriptors */
+    struct vulkan_staging staging; /* data of updates and of unaligned ends of fills */
+    struct vulkan_staging checked; /* a struct vulkan_checked_counts for each check */
     struct vulkan_count_check *checks;
     size_t check_count;
-    VkEvent *events; /* of its signals */
+    VkEvent *events; /* one per signal */
     size_t event_count;
-    VkQueryPool times; /* VK_NULL_HANDLE: its dispatches are not timed */
-    uint32_t *timed;   /* numbers of the dispatches that are: queries 2 i and 2 i + 1 */
+    VkQueryPool times; /* VK_NULL_HANDLE: not timed */
+    uint32_t *timed;   /* indices of the timed dispatches: queries 2 i and 2 i + 1 */
     uint32_t timed_count;
     bool is_empty;
-    bool is_exclusive; /* checks and events serve one run at a time */
-    bool is_busy;      /* the engine's lock */
+    bool is_exclusive; /* its checks and events serve one run at a time */
+    bool is_busy;      /* guarded by the engine's lock */
 };
 
-/* What a program is made for beyond its commands. */
+/* The purpose of a program. */
 enum vulkan_program_kind { VULKAN_PLAIN, VULKAN_TIMED };
 
 enum hal_status vulkan_program_create(struct vulkan_device *device,
@@ -286,17 +289,20 @@ enum hal_status vulkan_program_create(struct vulkan_device *device,
                                       struct vulkan_program **out_program) HAL_CHECKED;
 void vulkan_program_destroy(struct vulkan_device *device, struct vulkan_program *program);
 
-/* It has run: whether the counts of its indirect dispatches were inside the limits. */
+/* Call after it has run: checks that the counts of its indirect dispatches were within the
+ * limits. */
 enum hal_status vulkan_program_check(const struct vulkan_device *device,
                                      const struct vulkan_program *program) HAL_CHECKED;
 
-/* times.c: around a dispatch, whose neighbours are kept out of it. Nothing, if it is not timed. */
+/* times.c: call around a dispatch, which is separated from its neighbours. Does nothing if it is
+ * not timed. */
 void vulkan_time_begin(struct vulkan_program *program, VkCommandBuffer target);
 void vulkan_time_end(struct vulkan_program *program, VkCommandBuffer target, uint32_t dispatch);
 enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_program *program,
                                     uint32_t dispatches, VkCommandBuffer target) HAL_CHECKED;
 void vulkan_times_destroy(struct vulkan_device *device, struct vulkan_program *program);
-/* It has ended: appends what is known to the list, with this number for the command buffer. */
+/* Call after it has ended: appends the known times to the list, with this number for the command
+ * buffer. */
 size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_program *program,
                          uint32_t command_buffer, struct hal_dispatch_time *out_times);
 
@@ -304,7 +310,7 @@ enum hal_status vulkan_count_check_create(struct vulkan_device *device) HAL_CHEC
 
 /* ---- Queues (queue.c) ----------------------------------------------------------------------- */
 
-/* What a submission is surrounded by: time before it, time and a barrier to the host after it. */
+/* Surrounds a submission: a timestamp before it, a timestamp and a barrier to the host after it. */
 struct vulkan_slot {
     struct vulkan_slot *next;
     VkCommandBuffer before, after;
@@ -324,12 +330,12 @@ struct vulkan_queue {
     uint32_t index;
     struct vulkan_hardware_queue *hardware; /* may serve several queues */
     VkSemaphore timeline;
-    uint64_t last_number;        /* hardware's lock */
-    struct hal_fifo submissions; /* with the device; the engine's lock */
+    uint64_t last_number;        /* guarded by the hardware's lock */
+    struct hal_fifo submissions; /* passed to the device; guarded by the engine's lock */
     pthread_cond_t submitted;
     pthread_t thread;
     bool has_thread;
-    bool is_stuck; /* the thread's: a submission did not end */
+    bool is_stuck; /* for the queue's thread: a submission did not end */
 };
 
 enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
@@ -344,22 +350,22 @@ enum hal_status vulkan_slot_take(struct vulkan_device *device,
 void vulkan_slot_give(struct vulkan_device *device, struct vulkan_slot *slot);
 void vulkan_slots_free(struct vulkan_device *device);
 
-/* Ticks of the device on the host's clock; now_ns: a moment after them. */
+/* Converts device ticks to the host's clock; now_ns: a later moment. */
 int64_t vulkan_clock_ns(struct vulkan_device *device, uint64_t ticks, int64_t now_ns);
 
-/* When the submission in the slot, which has ended, began and ended; 0: nobody knows. */
+/* When the ended submission in the slot began and ended; 0: unknown. */
 void vulkan_slot_times(struct vulkan_device *device, const struct vulkan_slot *slot,
                        int64_t *out_begin_ns, int64_t *out_end_ns);
 void vulkan_clock_start(struct vulkan_device *device);
 
 /* ---- Host calls (host.c) -------------------------------------------------------------------- */
 
-/* For the engine. What the host cannot see is copied to where it can, and back. */
+/* For the engine. Data that the host cannot access is copied to accessible memory, and back. */
 enum hal_status vulkan_host_call(struct hal_work *work);
 
 /* ---- Device (device.c) ---------------------------------------------------------------------- */
 
-/* That the device has and that are enabled. */
+/* Features that the device has, which are enabled. */
 struct vulkan_features {
     VkPhysicalDeviceFeatures v10;
     VkPhysicalDeviceVulkan11Features v11;
@@ -377,7 +383,7 @@ struct vulkan_device {
     uint32_t subgroup_size;
     VkSubgroupFeatureFlags subgroup_operations;
     uint64_t max_allocation_bytes;
-    uint64_t import_alignment; /* of pages and their number; 0: the host's memory is not taken */
+    uint64_t import_alignment; /* of pages and their number; 0: host memory cannot be imported */
     bool has_push, has_calibrated;
     uint32_t max_push_descriptors;
     uint32_t family, timestamp_bits;
@@ -399,15 +405,15 @@ struct vulkan_device {
     uint64_t clock_ticks;
     int64_t clock_ns, clock_time_ns; /* at those ticks; when it was read */
 
-    /* The engine's lock. */
-    struct hal_fifo blocked; /* submissions that wait for a program that runs once at a time */
-    struct vulkan_submission *abandoned; /* that the device never ended */
-    bool is_given_up;                    /* there are such */
+    /* Guarded by the engine's lock. */
+    struct hal_fifo blocked; /* submissions waiting for a program that runs once at a time */
+    struct vulkan_submission *abandoned; /* never completed by the device */
+    bool is_given_up;                    /* there are abandoned submissions */
     bool is_stopping;
 
     struct vulkan_device *next_kept;
 
-    int64_t watchdog_ns; /* that a submission may run; 0: as long as it likes */
+    int64_t watchdog_ns; /* time limit of a submission; 0: none */
 };
 
 static inline struct vulkan_device *to_vulkan_device(struct hal_driver_device *self)
@@ -415,7 +421,7 @@ static inline struct vulkan_device *to_vulkan_device(struct hal_driver_device *s
     return (struct vulkan_device *)self;
 }
 
-/* Tells Vulkan's tools the name of a thing. */
+/* Sets an object's name for Vulkan's tools. */
 void vulkan_name(struct vulkan_device *device, VkObjectType type, uint64_t handle,
                  const char *label);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bugs planted on purpose, each to be reported by the name of its rule. */
+/* Planted bugs, each to be reported under the name of its rule. */
 #ifndef HOST_METAL_TESTS_PLANTED_H
 #define HOST_METAL_TESTS_PLANTED_H
 
@@ -7,19 +7,19 @@
 
 struct planted {
     const char *name;
-    const char *rule;  /* "rule" or "rule: call"; NULL: it shows by its result alone, see below */
+    const char *rule;  /* "rule" or "rule: call"; NULL: only its result shows it, see below */
     const char *modes; /* HOST_METAL, or NULL */
-    /* Runs in a process of its own, inside an autorelease pool. With a rule, it must not live to
-     * the end of its process. Without: returns whether the result was wrong, which it must be with
-     * `modes` and must not be without. */
+    /* Runs in its own process, inside an autorelease pool. With a rule, the process must be
+     * aborted. Without: returns whether the result was wrong, which it must be with `modes` and
+     * must not be otherwise. */
     bool (*run)(void);
 };
 
-/* Ended by an entry without a name. */
+/* Terminated by an entry without a name. */
 extern const struct planted planted_calls[], planted_order[], planted_memory[], planted_runtime[],
     planted_modes[], planted_counters[], planted_driver[];
 
-/* What most bugs need, kept until the process ends. */
+/* Objects that most bugs need, kept until the process ends. */
 struct bench {
     id<MTLDevice> device;
     id<MTLCommandQueue> queue;
@@ -33,7 +33,7 @@ enum { BENCH_BYTES = 4096 };
 
 void bench_begin(struct bench *bench);
 
-/* Releases it all, so that nothing leaks. */
+/* Releases everything, to avoid leaks. */
 void bench_end(struct bench *bench);
 
 id<MTLBlitCommandEncoder> bench_blit(struct bench *bench);
@@ -43,7 +43,7 @@ id<MTLComputeCommandEncoder> bench_compute(struct bench *bench);
 void bench_dispatch(id<MTLComputeCommandEncoder> compute, const struct bench *bench,
                     id<MTLBuffer> target, bool add);
 
-/* A bug of one statement, on an encoder that is ready for everything. */
+/* A bug in one statement, on a prepared encoder. */
 #define PLANT_ON(name, kind, ...)                                                                  \
     static bool name(void)                                                                         \
     {                                                                                              \

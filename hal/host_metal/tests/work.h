@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the host Metal have in common. */
+/* Shared by the tests of the host Metal. */
 #ifndef HOST_METAL_TESTS_WORK_H
 #define HOST_METAL_TESTS_WORK_H
 
@@ -24,10 +24,10 @@ id<MTLComputePipelineState> work_pipeline(const struct work *work,
 id<MTLBuffer> work_buffer(const struct work *work, size_t words, uint32_t first,
                           uint32_t step) NS_RETURNS_RETAINED;
 
-/* Commits and waits; fails the test when it ended with an error. */
+/* Commits and waits; fails the test on an error. */
 void work_finish(id<MTLCommandBuffer> buffer);
 
-/* A call that gives away a new object has none to give. */
+/* Whether a call that transfers ownership of a new object returned nothing. */
 static inline bool work_is_nothing(__attribute__((ns_consumed)) id object)
 {
     const bool is_nothing = object == nil;
@@ -37,7 +37,7 @@ static inline bool work_is_nothing(__attribute__((ns_consumed)) id object)
 
 extern const char work_kernels[];
 
-/* True when the word is in HOST_METAL. */
+/* Whether the word is in HOST_METAL. */
 bool work_mode(const char *word);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels whose threads wait for each other, as loops: a function that runs one thread becomes a
- * function that runs a whole threadgroup, because its thread loop is split at every barrier.
+/* Turns kernels whose threads wait for each other into loops: a function that runs one thread
+ * becomes a function that runs a whole threadgroup, with its thread loop split at every barrier.
  *
  * The module comes from clang's front end without its passes (-Xclang -disable-llvm-passes). A
- * *thread function* returns nothing, takes the parameters of enum msl_fission_parameter (a pointer
- * first, 32-bit integers then), and waits only through the convergent functions below, in which
- * all live threads of the group (barrier) or simdgroup (the others) take part:
+ * *thread function* returns void, takes the parameters of enum msl_fission_parameter (a pointer,
+ * then 32-bit integers), and waits only through the convergent functions below, in which all live
+ * threads of the group (barrier) or simdgroup (the others) take part:
  *
  *   void        __msl_group_barrier(void)
  *   void        __msl_simdgroup_barrier(void)
@@ -17,15 +17,15 @@
  *               the tile of all lanes' elements; element_bytes is 2 or 4
  *   uint32_t    __msl_lane(void)
  *
- * Threadgroup variables are found by address arithmetic with an offset that is loaded from a global
- * of section "msl_variables", a structure of integers (enum msl_fission_variables).
+ * Threadgroup variables are found as address arithmetic with an offset loaded from a global of
+ * section "msl_variables", a structure of integers (enum msl_fission_variables).
  *
- * Afterwards the same function runs all threads: whoever calls it passes the group's position and
- * size, and zeros for the rest. It keeps its name and is external. Needs race-free kernels, as the
+ * Afterwards the same function runs all threads: its caller passes the group's position and size,
+ * and zeros for the rest. It keeps its name and is external. Requires race-free kernels, as the
  * language does.
  *
- * Threads: one module (its context) is used by one thread at a time. Memory that runs out ends the
- * process, as in LLVM itself: this code lives in a helper program. */
+ * Threads: a module (and its context) is used by one thread at a time. Running out of memory ends
+ * the process, as in LLVM itself: this code runs in a helper program. */
 #ifndef HAL_MSL_FISSION_FISSION_H
 #define HAL_MSL_FISSION_FISSION_H
 
@@ -48,7 +48,7 @@ enum msl_fission_parameter {
     MSL_FISSION_LOCAL_X, /* position of the thread in the group */
     MSL_FISSION_LOCAL_Y,
     MSL_FISSION_LOCAL_Z,
-    MSL_FISSION_INDEX, /* the same, counted with x fastest */
+    MSL_FISSION_INDEX, /* the same as an index, with x fastest */
     MSL_FISSION_LANE,
     MSL_FISSION_SIMDGROUP,
     MSL_FISSION_PARAMETERS
@@ -57,7 +57,7 @@ enum msl_fission_parameter {
 enum msl_fission_variables { MSL_FISSION_VARIABLES_BYTES = 1, MSL_FISSION_VARIABLES_ALIGNMENT = 2 };
 
 struct msl_fission_kernel {
-    const char *function;   /* name of the thread function in the module */
+    const char *function;   /* the thread function's name in the module */
     uint32_t group_size[3]; /* the only size it will run with; zeros: any size */
 };
 
@@ -65,13 +65,13 @@ enum { MSL_FISSION_REASON_BYTES = 256 };
 
 struct msl_fission_result {
     bool split;
-    char reason[MSL_FISSION_REASON_BYTES]; /* why it was not, for people */
+    char reason[MSL_FISSION_REASON_BYTES]; /* why it was not split, for people */
 };
 
-/* Splits each kernel or says why not, one result per kernel. A function that was not split is left
- * without a use: nobody may call it (its module is valid all the same). Everything inside the
- * module is inlined on the way. HAL_NOT_FOUND: no such function. HAL_INVALID: its parameters are
- * not those above, or the module is broken. */
+/* Splits each kernel or gives the reason why not, one result per kernel. A function that was not
+ * split must not be called (its module is valid all the same). Inlines everything inside the
+ * module. HAL_NOT_FOUND: no such function. HAL_INVALID: other parameters than above, or a broken
+ * module. */
 enum hal_status msl_fission_run(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                 const struct msl_fission_kernel *kernels, size_t kernel_count,
                                 struct msl_fission_result *out_results) HAL_CHECKED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What LLVM's C API lacks: maps keyed by values, walking and cutting blocks, bit sets. */
+/* Supplements LLVM's C API: maps keyed by values, walking and splitting blocks, bit sets. */
 #ifndef HAL_MSL_FISSION_IR_H
 #define HAL_MSL_FISSION_IR_H
 
@@ -12,11 +12,11 @@ typedef LLVMValueRef ir_value;
 typedef LLVMBasicBlockRef ir_block;
 typedef LLVMTypeRef ir_type;
 
-/* Zeroed; ends the process when memory is out. */
+/* Zeroed; ends the process if out of memory. */
 void *ir_alloc(size_t count, size_t bytes_each);
 void *ir_grow(void *array, size_t *capacity, size_t wanted, size_t bytes_each);
 
-/* From addresses to words; what is not in the map is 0. */
+/* Maps addresses to words; 0 if not found. */
 struct ir_map {
     const void **keys;
     uintptr_t *words;
@@ -47,10 +47,10 @@ static inline void ir_add(ir_bits *set, size_t index)
 {
     set[index / 64] |= (ir_bits)1 << index % 64;
 }
-/* set |= other; true when that changed it. */
+/* set |= other; true if that changed it. */
 bool ir_unite(ir_bits *set, const ir_bits *other, size_t words);
 
-/* The loop variable may be moved or removed in the body. */
+/* The body may move or remove the loop variable. */
 #define ir_each_block(block, function)                                                             \
     for (ir_block block = LLVMGetFirstBasicBlock(function), block##_next;                          \
          block && (block##_next = LLVMGetNextBasicBlock(block), true); block = block##_next)
@@ -74,21 +74,21 @@ unsigned ir_successor_count(ir_block block);
 ir_block ir_successor(ir_block block, unsigned index);
 ir_value ir_after_phis(ir_block block);
 
-/* The name of the function that a call calls; "" for everything else. */
+/* The name of the called function; "" if `value` is not a call. */
 const char *ir_callee(ir_value value);
 bool ir_starts_with(const char *text, const char *prefix);
 
-/* Where a pointer comes from: through address arithmetic to an argument, alloca, call ... */
+/* The origin of a pointer: follows address arithmetic to an argument, alloca, call ... */
 ir_value ir_root(ir_value pointer);
 
-/* Puts an unlinked instruction where the builder stands; it keeps its name. */
+/* Inserts an unlinked instruction at the builder's position; it keeps its name. */
 void ir_insert(LLVMBuilderRef builder, ir_value item);
 
-/* Asks for the line at `address`, which need not exist, as near as 3 (the first cache) or 2. */
+/* Prefetches the line at `address`, which need not be mapped, to level 3 (the first cache) or 2. */
 void ir_prefetch(LLVMBuilderRef builder, LLVMModuleRef module, ir_value address, unsigned nearness);
 
-/* Calls `name` of the module, declared when it is not there yet: threads wait for each other in
- * it, so that it stays where it is, or it computes a value from its arguments alone. */
+/* Calls `name` of the module, declaring it if needed: either a convergent wait, which must not be
+ * moved, or a pure function of its arguments. */
 ir_value ir_call(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, ir_type result,
                  ir_value *arguments, unsigned count, bool waits);
 

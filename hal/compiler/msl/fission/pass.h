@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread function on its way to a group function: what the steps hand to each other. */
+/* Converts a thread function to a group function: the state passed between steps. */
 #ifndef HAL_MSL_FISSION_PASS_H
 #define HAL_MSL_FISSION_PASS_H
 
@@ -7,14 +7,14 @@
 #include "hal/compiler/msl/fission/fission.h"
 
 /* A kernel without simd operations becomes loops over all threads. One with them is split twice:
- * first into loops over the lanes of one simdgroup, then that into loops over simdgroups. */
+ * first into loops over the lanes of a simdgroup, then these into loops over simdgroups. */
 enum fission_stage { FISSION_THREADS, FISSION_LANES, FISSION_SIMDGROUPS };
 
-/* A *region* is what lies between one start and the next; it becomes one thread loop. */
+/* A *region* extends from one start to the next; it becomes one thread loop. */
 enum fission_start {
     FISSION_NO_START = 0,
     FISSION_REGION,
-    FISSION_BRANCH, /* only a uniform branch, taken once for all threads */
+    FISSION_BRANCH, /* only a uniform branch, executed once for all threads */
     FISSION_ENTRY,  /* the function's entry: allocas */
 };
 
@@ -31,15 +31,15 @@ struct fission {
 
     enum fission_stage stage;
     struct cfg cfg;
-    ir_block last;           /* the only block that returns */
+    ir_block last;           /* the only one that returns */
     struct ir_map starts;    /* block to enum fission_start */
-    struct ir_map varying;   /* value to 1: threads may see different values */
-    struct ir_map divergent; /* block to 1: not all live threads run it */
-    struct ir_map leaving;   /* block to a mask of its branch's sides on which threads end early */
-    struct ir_map peeled;    /* header to 1: what remains of a loop, run by each thread alone */
-    struct ir_map shared;    /* alloca to 1: all threads have the same one */
+    struct ir_map varying;   /* value to 1: may differ between threads */
+    struct ir_map divergent; /* block to 1: not executed by all live threads */
+    struct ir_map leaving;   /* block to a mask of its branch's sides on which threads exit early */
+    struct ir_map peeled;    /* header to 1: the rest of a loop, run by each thread alone */
+    struct ir_map shared;    /* alloca to 1: common to all threads */
     size_t *owner;           /* block number to its region's start, SIZE_MAX: none */
-    LLVMMetadataRef access_group; /* memory accesses of threads that are independent */
+    LLVMMetadataRef access_group; /* memory accesses of independent threads */
     struct ir_list removed;       /* unlinked, but alive: maps are keyed by address */
 };
 
@@ -51,7 +51,7 @@ uint32_t fission_thread_count(const struct fission *f); /* specialised: exact; e
 ir_value fission_parameter(const struct fission *f, enum msl_fission_parameter parameter);
 ir_value fission_number(const struct fission *f, uint32_t value);
 ir_block fission_block(struct fission *f, const char *name, ir_block before);
-/* Moves what stands before `item` into a new block that takes over the predecessors. */
+/* Moves everything before `item` into a new block that takes over the predecessors. */
 ir_block fission_split_before(struct fission *f, ir_block block, ir_value item);
 ir_value fission_alloca(struct fission *f, ir_type type, const char *name);
 void fission_remove(struct fission *f, ir_value item);
@@ -68,21 +68,22 @@ void fission_mark_start(struct fission *f, ir_block block);
  *   tile fission.collect.i2N(pair)   all lanes wait
  * False: no kernel that can be split. */
 bool fission_prepare(struct fission *f);
-/* The optimiser is done with single threads: what was handed out is the function's own again. */
+/* Call when the optimiser is done with single threads: group variables, which were made to escape
+ * until then, no longer do. */
 void fission_keep_group_variables(struct fission *f);
 bool fission_uses_simd(const struct fission *f);
-/* Do threads wait for each other at this call, in this stage? */
+/* Whether threads wait for each other at this call, in this stage. */
 bool fission_waits(const struct fission *f, ir_value item);
 
 /* ---- tiles.c ---- */
-/* Takes tiles directly from where they were made; afterwards, what nobody uses must go. */
+/* Takes tiles directly from where they were created; unused values must be removed afterwards. */
 void fission_join_tiles(struct fission *f);
 bool fission_check_tiles(struct fission *f);
 
 /* ---- uniform.c ---- */
 void fission_find_varying(struct fission *f);
 bool fission_is_varying(const struct fission *f, ir_value value);
-/* No memory, no side effects; and safe where the original would not have run. */
+/* No memory access or side effects; safe to execute where the original would not have run. */
 bool fission_is_pure(ir_value item);
 bool fission_is_speculatable(ir_value item);
 
@@ -94,7 +95,7 @@ void fission_forget_hints(struct fission *f);
 void fission_peel_loops(struct fission *f);
 void fission_straighten_inductions(struct fission *f);
 
-/* ---- prefetch.c: what the next iteration of a loop will read; before the lanes' stage ---- */
+/* ---- prefetch.c: the next iteration's reads of a loop; call before the lanes' stage ---- */
 void fission_add_prefetches(struct fission *f);
 
 /* ---- regions.c ---- */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of Foundation that the Metal driver uses, for manual retain and release.
  *
- * Declared as Apple declares it: class names, selectors, types and enum values are those of
- * Foundation; hal/host_metal/names.txt says of each what it was compared with. What is not
- * declared here is not available on Linux; add it here first, then in hal/host_metal/runtime/.
+ * The declarations are Apple's: class names, selectors, types and enum values are those of
+ * Foundation; hal/host_metal/names.txt records what each was compared with. Anything not declared
+ * here is unavailable on Linux; add it here first, then in hal/host_metal/runtime/.
  *
- * What is checked at run time, each with a sentence and abort(): messages to released objects
- * (which stay as zombies unless the address sanitizer looks for them), too many releases, nil in
- * arrays and dictionaries, indexes out of range, autorelease without a pool, unknown selectors. */
+ * The runtime checks the following, and reports a violation with one sentence and abort(): messages
+ * to released objects (which stay as zombies unless the address sanitizer looks for them), too many
+ * releases, nil in arrays and dictionaries, indices out of range, autorelease without a pool,
+ * unknown selectors. */
 #ifndef HOST_METAL_FOUNDATION_H
 #define HOST_METAL_FOUNDATION_H
 
@@ -149,7 +150,7 @@ enum { NSASCIIStringEncoding = 1, NSUTF8StringEncoding = 4 };
 @property(readonly, copy) NSString *pathExtension;
 @end
 
-/* The layout of @"literals": the compiler writes it. */
+/* The layout of @"literals", which the compiler generates. */
 @interface NSConstantString : NSString {
     const char *_bytes;
     unsigned int _length;
@@ -202,7 +203,7 @@ typedef struct {
 - (void)setObject:(T)obj atIndexedSubscript:(NSUInteger)idx;
 @end
 
-/* Fast enumeration goes over the keys. */
+/* Fast enumeration enumerates the keys. */
 @interface NSDictionary<K, V> : NSObject <NSCopying, NSFastEnumeration> {
     NSMutableArray *_keys, *_values;
 }
@@ -284,7 +285,7 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSUnderlyingErrorKey;
 @property(nullable, readonly, copy) NSString *localizedFailureReason;
 @end
 
-/* File URLs alone. */
+/* Only file URLs. */
 @interface NSURL : NSObject <NSCopying> {
     NSString *_path;
 }

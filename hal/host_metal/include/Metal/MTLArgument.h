@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reflection: what a function's arguments are. Compared with: names.txt. */
+/* Reflection: a function's arguments. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLARGUMENT_H
 #define HOST_METAL_MTLARGUMENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Argument encoders: buffers' addresses into a buffer. Compared with: names.txt. */
+/* Argument encoders: write addresses of buffers into a buffer. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLARGUMENTENCODER_H
 #define HOST_METAL_MTLARGUMENTENCODER_H
 
@@ -7,8 +7,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* Every [[id(n)]] of the host takes 8 bytes or as many as its type has, laid out as the struct is.
- */
+/* Every [[id(n)]] of the host takes 8 bytes, or the size of its type, laid out like the struct. */
 @protocol MTLArgumentEncoder <NSObject>
 @property(readonly) id<MTLDevice> device;
 @property(nullable, copy, atomic) NSString *label;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of the work that a capture takes. Compared with: names.txt. */
+/* A part of the work to capture. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCAPTURESCOPE_H
 #define HOST_METAL_MTLCAPTURESCOPE_H
 

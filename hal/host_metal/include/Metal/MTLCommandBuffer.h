@@ -58,7 +58,7 @@ typedef NS_ENUM(NSInteger, MTLCommandEncoderErrorState) {
 @property(readwrite, nonatomic) MTLCommandBufferErrorOption errorOptions;
 @end
 
-/* In the user info of an error, where errorOptions asked for it. */
+/* In the user info of an error, if errorOptions requests it. */
 @protocol MTLCommandBufferEncoderInfo <NSObject>
 @property(readonly, nonatomic) NSString *label;
 @property(readonly, nonatomic) NSArray<NSString *> *debugSignposts;

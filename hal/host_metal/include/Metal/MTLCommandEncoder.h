@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all encoders have in common. Compared with: names.txt. */
+/* Common to all encoders. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMMANDENCODER_H
 #define HOST_METAL_MTLCOMMANDENCODER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events between command buffers, and those that the host sees. Compared with: names.txt. */
+/* Events between command buffers, and events shared with the host. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLEVENT_H
 #define HOST_METAL_MTLEVENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pipelines know of their buffers. Compared with: names.txt. */
+/* A pipeline's information about its buffers. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLPIPELINE_H
 #define HOST_METAL_MTLPIPELINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What buffers and heaps' sub-allocations have in common. Compared with: names.txt. */
+/* Common to buffers and heaps' sub-allocations. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLRESOURCE_H
 #define HOST_METAL_MTLRESOURCE_H
 

@@ -3,10 +3,10 @@
  *
  * Names, types and values are those of Apple's <dispatch/dispatch.h> (checked against the public
  * sources of libdispatch: queue.h, semaphore.h, data.h, time.h, qos.h). Objects are Objective-C
- * objects, as they are for Apple's compiler. Every block runs inside an autorelease pool. A queue
- * has one thread, made with its first block; without attributes it is serial, and concurrent ones
- * are not offered. As Apple's, a semaphore may not be destroyed while its value is lower than it
- * was when it was made: that aborts. */
+ * objects, as with Apple's compiler. Every block runs inside an autorelease pool. A queue has one
+ * thread, created with its first block; without attributes it is serial, and concurrent queues are
+ * not supported. As with Apple's, destroying a semaphore whose value is below its initial value
+ * aborts. */
 #ifndef HOST_METAL_DISPATCH_H
 #define HOST_METAL_DISPATCH_H
 

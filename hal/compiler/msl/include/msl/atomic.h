@@ -34,8 +34,8 @@ MSL_INLINE constexpr mem_flags operator|(mem_flags a, mem_flags b)
     return mem_flags(int(a) | int(b));
 }
 
-/* Plain storage: every access goes through the functions below. Aligned by its declaration: to what
- * is not, accesses are calls of a library. */
+/* Plain storage: every access goes through the functions below. Explicitly aligned: accesses to
+ * unaligned data would be library calls. */
 template <class T> struct alignas(sizeof(T)) atomic {
     T stored;
 };

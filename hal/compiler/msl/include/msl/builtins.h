@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names behind the standard library's that sources use all the same, mostly to give the library
- * overloads for types of their own. The last argument of a function says how exact it is to be. */
+/* Internal names of the standard library that sources use nevertheless, mostly to overload the
+ * library for types of their own. The last argument of a function selects its precision. */
 #ifndef MSL_BUILTINS_H
 #define MSL_BUILTINS_H
 
@@ -117,7 +117,7 @@ MSL_BUILTIN(prefix_inclusive_product)
 MSL_BUILTIN(prefix_exclusive_product)
 MSL_BUILTIN(broadcast_first)
 #undef MSL_BUILTIN
-/* Sources name these for floating-point numbers too. */
+/* Sources also use these for floating-point numbers. */
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE T __metal_simd_##name(T x)                                       \
     {                                                                                              \

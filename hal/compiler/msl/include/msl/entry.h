@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a kernel function's type and its parameters' attributes to something that C can call. */
+/* Converts a kernel function's type and its parameters' attributes to something callable from C. */
 #ifndef MSL_ENTRY_H
 #define MSL_ENTRY_H
 
@@ -8,7 +8,7 @@
 
 namespace msl
 {
-/* Names are written by our own lexer: one per parameter attribute of the language. */
+/* Our own lexer writes these names: one per parameter attribute of the language. */
 enum class source {
     buffer,
     group_memory,
@@ -33,12 +33,12 @@ struct parameter {
     source from;
     int index; /* of a buffer or threadgroup argument, or next_free */
     bool enabled;
-    bool is_constant; /* in the constant address space: no more than its type says is there */
+    bool is_constant; /* in the constant address space: only the type's own size is present */
 };
 
 constexpr int next_free = -2147483647;
 
-/* What generated assertions ask about a kernel and its parameter `place`. */
+/* Used by generated assertions about a kernel and its parameter `place`. */
 template <class Function, size_t place> struct argument_of {
     using type = void;
 };
@@ -53,11 +53,11 @@ template <class... A> constexpr bool returns_nothing<void (*)(A...)> = true;
 template <class Function, size_t place>
 constexpr bool takes_memory = metal::is_pointer_v<typename argument_of<Function, place>::type> ||
                               metal::is_reference_v<typename argument_of<Function, place>::type>;
-/* Is an instantiation's parameter that of the template? */
+/* Whether an instantiation's parameter equals the template's. */
 template <class Function, size_t place, class Other>
 constexpr bool takes_as = metal::is_same_v<typename argument_of<Function, place>::type,
                                            typename argument_of<Other, 0>::type>;
-/* Is there one function, and no more, that `use` can be given? */
+/* Whether `use` accepts exactly one function. */
 struct one_function {
     template <class R, class... A> void operator()(R (*)(A...)) const;
 };
@@ -96,7 +96,7 @@ template <size_t count> constexpr bool is_first(const parameter (&list)[count], 
     return true;
 }
 
-/* Function constants: a specialisation per constant is put before the source. */
+/* Function constants: a specialisation per constant precedes the source. */
 template <int index> struct function_constant {
     static constexpr bool defined = false;
     static constexpr int components = 0;
@@ -106,7 +106,7 @@ template <int index> struct function_constant {
     }
 };
 
-/* Of one that is given: `values` are its components. */
+/* A constant with a value: `values` are its components. */
 template <class T, class... Values> constexpr T constant_of(Values... values)
 {
     using vector = metal::remove_cv_t<T>;
@@ -119,12 +119,12 @@ template <class T>
 constexpr int constant_components =
     vector_length<metal::remove_cv_t<T>> == 0 ? 1 : vector_length<metal::remove_cv_t<T>>;
 
-/* Whether it is given as many values as it has components, or none. */
+/* Whether it has as many values as components, or none. */
 template <class T, int index>
 constexpr bool may_be_given = !function_constant<index>::defined ||
                               constant_components<T> == function_constant<index>::components;
 
-/* The number that reflection gives to the type of a function constant; 0: none. */
+/* The number that reflection uses for the type of a function constant; 0: none. */
 template <class T> constexpr uint32_t constant_type = 0;
 template <class T> constexpr uint32_t constant_type<const T> = constant_type<T>;
 template <> constexpr uint32_t constant_type<bool> = 1;
@@ -140,9 +140,9 @@ template <> constexpr uint32_t constant_type<bfloat> = 10;
 template <> constexpr uint32_t constant_type<int64_t> = 11;
 template <> constexpr uint32_t constant_type<uint64_t> = 12;
 template <class T, int n> constexpr uint32_t constant_type<metal::vec<T, n>> = constant_type<T>;
-template <> constexpr uint32_t constant_type<char> = 5; /* which is no int8_t to C++ */
+template <> constexpr uint32_t constant_type<char> = 5; /* distinct from int8_t in C++ */
 
-/* Its address identifies a kernel, also from inside the kernel. */
+/* Its address identifies a kernel, also inside the kernel. */
 template <auto function> struct kernel_tag {
     static constexpr char id = 0;
 };
@@ -151,14 +151,14 @@ struct position {
     uint32_t grid[3], local[3], group[3], index, lane, simdgroup;
 };
 
-/* Threads whose accesses are checked run on fibers, where one of them can be stopped. */
+/* Checked threads run on fibers, where a single one can be stopped. */
 #ifdef __MSL_CHECK_BOUNDS
 constexpr bool checks_bounds = true;
 #else
 constexpr bool checks_bounds = false;
 #endif
 
-/* Names of kernels and sizes of groups are compared while compiling. */
+/* Compile-time comparison of kernel names. */
 constexpr bool same_name(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -180,7 +180,7 @@ template <int count> struct resolved {
     bool valid = true;
 };
 
-/* Gives numbers to the parameters that have none: the lowest free ones in order. */
+/* Numbers the parameters that have no index: the lowest free ones in order. */
 template <int count> constexpr resolved<count> resolve(const parameter *parameters)
 {
     resolved<count> result;
@@ -213,7 +213,7 @@ template <class A> constexpr uint8_t access_of()
     return metal::is_pointer_v<A> && !metal::is_const_v<pointed> ? 3 : 1;
 }
 
-/* Where a buffer may begin; types that are not complete, and void, say nothing. */
+/* Alignment of a buffer; 1 for incomplete types and void. */
 template <class T, class = void> constexpr uint64_t alignment_in_memory = 1;
 template <class T>
 constexpr uint64_t alignment_in_memory<T, decltype(void(alignof(T)))> = alignof(T);
@@ -237,7 +237,7 @@ template <class A> constexpr uint32_t bytes_of()
 template <int... i> struct indices {
 };
 
-/* Of what is no kernel: an assertion has said so. */
+/* For anything but a kernel: an assertion has already failed. */
 template <class Function, auto function, class Parameters> struct entry_for {
     template <bool, bool, uint32_t, uint32_t, uint32_t>
     static constexpr msl_abi_kernel describe(const char *, const char *)
@@ -259,8 +259,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
         return __make_integer_seq<index_list, int, count>::value;
     }
 
-    /* What is the same for all threads, read once: the compiler cannot know that no store of the
-     * kernel changes it. */
+    /* Values common to all threads, read once: the compiler cannot know that no store of the kernel
+     * changes them. */
     struct arguments {
         void *address[count + 1];
         uint32_t group_size[3], group_count[3], grid_size[3];
@@ -281,7 +281,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
     {
         (prepare_address<i>(a, l), ...);
     }
-    /* No loops here: the size is a constant before the first one is unrolled. */
+    /* No loops here: the size must be constant before the first loop is unrolled. */
     static MSL_INLINE arguments prepare(const msl_abi_launch *launch, uint32_t size_x,
                                         uint32_t size_y, uint32_t size_z)
     {
@@ -356,7 +356,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
         call(a, p, all_indices());
     }
 
-    /* Only the position in the grid matters: neighbouring groups are one long row. */
+    /* Whether only the grid position matters: neighbouring groups then form one long row. */
     static constexpr bool grid_only()
     {
         for (int i = 0; i < count; i++) {
@@ -373,8 +373,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
         return true;
     }
 
-    /* Small constants, copied: no store of the kernel changes them then. Not what is const in the
-     * device address space, where an array at the end may be longer than it says. */
+    /* Copies small constants, so that no store of the kernel can change them. Excludes const data
+     * in the device address space, where a trailing array may be longer than declared. */
     template <class T, int i> static MSL_INLINE void copy_constant(arguments &a, char *copy)
     {
         using value = metal::remove_reference_t<T>;
@@ -399,8 +399,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
         group[1] = uint32_t(number / launch->group_count[0] % launch->group_count[1]);
         group[2] = uint32_t(number / launch->group_count[0] / launch->group_count[1]);
     }
-    /* To a later group of the row, or the first of the next one. Divisions for each group would
-     * take a third of the time of one that only adds. */
+    /* Advances to a later group of the row, or to the first of the next row. Divisions for each
+     * group would take a third of the time of a kernel that only adds. */
     static MSL_INLINE void advance(const msl_abi_launch *launch, uint32_t groups,
                                    uint32_t (&group)[3])
     {
@@ -464,7 +464,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
         call(a, p);
     }
 
-    /* One thread, in the shape that hal/compiler/msl/fission splits. */
+    /* One thread, in the form that hal/compiler/msl/fission splits. */
     static __attribute__((noinline)) void thread(const msl_abi_launch *launch, uint32_t group_x,
                                                  uint32_t group_y, uint32_t group_z,
                                                  uint32_t size_x, uint32_t size_y, uint32_t size_z,
@@ -484,7 +484,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
                          simdgroup});
     }
 
-    /* Calls that which runs one thread as if it ran a whole group, which it will. */
+    /* Calls the function of one thread as if it ran a whole group, which it will after
+     * splitting. */
     template <uint32_t x, uint32_t y, uint32_t z>
     static void run_split(const msl_abi_launch *launch, uint64_t first, uint64_t last)
     {
@@ -499,7 +500,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
         }
     }
 
-    /* x, y, z: the only size of group that is split for, 0: any. `lowering`: why nothing is. */
+    /* x, y, z: the only group size to split for, 0: any. `lowering`: why nothing is split. */
     template <bool side_by_side, bool split, uint32_t x, uint32_t y, uint32_t z>
     static constexpr msl_abi_kernel describe(const char *name, const char *lowering)
     {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <metal_relational>, <metal_geometric>; and what lies in the namespaces precise and fast. */
+/* <metal_relational>, <metal_geometric>; and the namespaces precise and fast. */
 #ifndef MSL_GEOMETRY_H
 #define MSL_GEOMETRY_H
 
@@ -29,7 +29,7 @@ MSL_PREDICATE(isinf, __builtin_isinf)
 MSL_PREDICATE(isfinite, __builtin_isfinite)
 MSL_PREDICATE(signbit, __builtin_signbit)
 #undef MSL_PREDICATE
-/* A half that is subnormal is a normal float, so the widths differ here. */
+/* A subnormal half is a normal float, so the widths differ here. */
 MSL_INLINE bool isnormal(float x)
 {
     return __builtin_isnormal(x);
@@ -121,8 +121,8 @@ MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const v
     return dot(reference, i) < T(0) ? n : -n;
 }
 
-/* Both are the exact versions: results do not depend on which one a source asks for. Each name is
- * declared there, because sources add overloads of their own to these namespaces. */
+/* Both are the precise versions: results do not depend on a source's choice. Each name is declared
+ * in the namespaces, because sources add overloads there. */
 #define MSL_EACH_NAME(apply)                                                                       \
     apply(acos) apply(acosh) apply(asin) apply(asinh) apply(atan) apply(atan2) apply(atanh) apply( \
         ceil) apply(copysign) apply(cos) apply(cosh) apply(cospi) apply(divide) apply(exp)         \
@@ -142,7 +142,7 @@ MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const v
                                                             apply(isnormal) apply(isordered)       \
                                                                 apply(isunordered) apply(signbit)  \
                                                                     apply(select)
-/* Packed vectors are converted for functions as they are for operators. */
+/* Converts packed vectors for functions, as the operators do. */
 #define MSL_UNPACKING(name)                                                                        \
     template <class... A, class = enable_if_t<(msl::is_packed<A> || ...)>>                         \
     MSL_INLINE auto name(const A &...arguments)                                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What <metal_stdlib> and its parts mean while a source is preprocessed: macros only. The
- * declarations come later, precompiled. */
+/* The content of <metal_stdlib> and its parts while a source is preprocessed: macros only. The
+ * declarations follow later, precompiled. */
 #ifndef MSL_MACROS_H
 #define MSL_MACROS_H
 

@@ -6,8 +6,8 @@
 #include "msl/limits.h"
 #include "msl/matrix.h"
 
-/* Functions are the same in either mode of math: what a source asks precise::divide for is what it
- * gets. Its own operators follow the mode. */
+/* Functions are the same in both math modes: a source that asks for precise::divide gets it. The
+ * source's own operators follow the mode. */
 #pragma float_control(precise, on, push)
 #pragma clang fp contract(off)
 
@@ -30,7 +30,7 @@ MSL_INLINE float rsqrt(float x)
 {
     return 1.0f / __builtin_sqrtf(x);
 }
-/* Below 1 also where the rest is rounded to the type. */
+/* Stays below 1 even where the rest is rounded to the type. */
 template <class T> MSL_INLINE T fract(T x, float greatest)
 {
     const T part = T(float(x) - __builtin_floorf(float(x)));
@@ -48,8 +48,8 @@ template <class T> MSL_INLINE T nextafter(T x, T y)
         return __builtin_bit_cast(T, uint16_t(to < 0.0f ? 0x8001 : 1));
     return __builtin_bit_cast(T, uint16_t((from < to) == (from > 0.0f) ? bits + 1 : bits - 1));
 }
-/* To the neighbour whose last bit is set where `rest` is left over: a second rounding, to fewer
- * bits, then gives what rounding once would have given. */
+/* Rounds to odd: if `rest` is not zero, returns the neighbour whose last bit is set. A second
+ * rounding, to fewer bits, then equals a single rounding. */
 template <class F, class B> MSL_INLINE F to_odd(F nearest, F rest)
 {
     B bits = __builtin_bit_cast(B, nearest);
@@ -77,7 +77,7 @@ MSL_INLINE float saturate(float x)
 {
     return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
 }
-/* Exact reduction first: sin(pi x) has period 2, and its halves are mirror images. */
+/* Exact reduction first: sin(pi x) has period 2, and its halves are mirrored. */
 MSL_INLINE float half_turns(float x)
 {
     return x - 2.0f * __builtin_rintf(x * 0.5f);
@@ -240,8 +240,8 @@ MSL_INLINE msl::mixed<A, B> nextafter(A x, B y)
 }
 MSL_VECTOR_2(nextafter)
 
-/* min, max, clamp, abs, select: one overload per scalar type, so that mixed calls fail as they
- * do in the language only where they are ambiguous there. */
+/* min, max, clamp, abs, select: one overload per scalar type, so that mixed calls are ambiguous
+ * exactly where they are in the language. */
 #define MSL_COMMON(T)                                                                              \
     MSL_INLINE constexpr T min(T a, T b)                                                           \
     {                                                                                              \
@@ -273,7 +273,7 @@ MSL_COMMON(uint)
 MSL_COMMON(long)
 MSL_COMMON(ulong)
 #undef MSL_COMMON
-/* A NaN argument loses against a number, as for fmin and fmax. */
+/* A number wins over a NaN argument, as in fmin and fmax. */
 #define MSL_COMMON_FLOAT(T)                                                                        \
     MSL_INLINE constexpr T min(T a, T b)                                                           \
     {                                                                                              \
@@ -467,7 +467,7 @@ MSL_INLINE int ilogb(half x)
 {
     return __builtin_ilogbf(float(x));
 }
-/* Of bfloat, which sources may overload. */
+/* For bfloat; sources may overload it. */
 template <class B, class = msl::if_bfloat<B>> MSL_INLINE B modf(B x, B &whole)
 {
     float w;

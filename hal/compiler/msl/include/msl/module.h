@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of the language: this header is precompiled and stands before every kernel source. */
+/* The whole language: this header is precompiled and precedes every kernel source. */
 #ifndef MSL_MODULE_H
 #define MSL_MODULE_H
 
@@ -92,8 +92,8 @@ namespace simd
 using namespace metal;
 }
 
-/* Sources see no macro of ours but these, whose names nobody else uses: the program text that
- * our lexer writes needs them. */
+/* Our only macros visible to sources, with reserved names: the code that our lexer generates needs
+ * them. */
 #define __MSL_KERNEL    static inline __attribute__((always_inline))
 #define __MSL_ENTRIES   __attribute__((used, section("msl_kernels")))
 #define __MSL_VARIABLES __attribute__((used, section("msl_variables")))

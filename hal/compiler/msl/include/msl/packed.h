@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed vectors: as large and as aligned as their components. What is computed with them is
- * computed with plain vectors; a part of vector.h. */
+/* Packed vectors: with the size and alignment of their components. Computations use plain vectors;
+ * part of vector.h. */
 #ifndef MSL_PACKED_H
 #define MSL_PACKED_H
 
@@ -11,7 +11,7 @@ namespace msl
 template <class T> inline constexpr bool is_packed = false;
 template <class T, int N> inline constexpr bool is_packed<metal::packed_vec<T, N>> = true;
 
-/* Plain vectors stand for packed ones, everything else for itself. */
+/* Converts packed vectors to plain ones, and returns everything else unchanged. */
 template <class T> MSL_INLINE constexpr const T &unpacked(const T &x)
 {
     return x;

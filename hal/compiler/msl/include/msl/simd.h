@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <metal_simdgroup>, <metal_quadgroup>, barriers: what threads do together. */
+/* <metal_simdgroup>, <metal_quadgroup>, barriers: cooperation between threads. */
 #ifndef MSL_SIMD_H
 #define MSL_SIMD_H
 
 #include "msl/abi.h"
 #include "msl/atomic.h"
 
-/* Defined in each compiled source that uses them (tail.h), known to hal/compiler/msl/fission by
- * name. They must neither move nor merge: the address of the call tells which lanes execute the
+/* Defined in each compiled source that uses them (tail.h); hal/compiler/msl/fission knows them by
+ * name. They must neither move nor merge: the address of the call identifies lanes that execute the
  * same operation. */
 extern "C" {
 #define MSL_TOGETHER inline __attribute__((noinline, convergent, nomerge, visibility("hidden")))
@@ -45,7 +45,7 @@ template <class T> struct exchanged {
     }
 };
 
-/* How two values become one: numbers, or vectors of one number per lane. */
+/* Combines two values: numbers, or vectors of one number per lane. */
 #define MSL_REDUCTION(name, expression, vectors)                                                   \
     struct name {                                                                                  \
         template <class T> static MSL_INLINE T apply(const T &a, const T &b)                       \
@@ -66,7 +66,7 @@ MSL_REDUCTION(with_or, a | b, a | b)
 MSL_REDUCTION(with_xor, a ^ b, a ^ b)
 #undef MSL_REDUCTION
 
-/* Folds the lanes [first, last) that take part, in order. */
+/* Folds the participating lanes of [first, last), in order. */
 template <class F, class T>
 MSL_INLINE T fold(const exchanged<T> &all, uint32_t first, uint32_t last, T start)
 {
@@ -90,7 +90,7 @@ template <> struct bits_of<8> {
     typedef uint64_t type;
 };
 
-/* What stands for a lane that does not take part: changes no result. */
+/* The identity element, for lanes that do not take part. */
 template <class F, class T> MSL_INLINE T neutral(const exchanged<T> &all)
 {
     if constexpr (__is_same(F, with_sum) && metal::is_floating_point_v<T>)
@@ -105,7 +105,7 @@ template <class F, class T> MSL_INLINE T neutral(const exchanged<T> &all)
         return all.of(uint32_t(__builtin_ctz(all.active)));
 }
 
-/* Halves against halves, the order in which all lowerings add. */
+/* Adds halves to halves, the order that all lowerings use. */
 template <class F, class T> MSL_INLINE T reduce_numbers(const exchanged<T> &all)
 {
     typedef typename bits_of<sizeof(T)>::type bits;
@@ -192,7 +192,7 @@ MSL_INLINE bool quad_all(bool value)
     return quad_and(uchar(value));
 }
 
-/* A lane outside the simdgroup gives the caller's own value. */
+/* A lane outside of the simdgroup yields the caller's own value. */
 #define MSL_SHUFFLE(name, parameter, simd_from, quad_from)                                         \
     template <class T> MSL_INLINE T simd_##name(T value, ushort parameter)                         \
     {                                                                                              \
@@ -215,7 +215,7 @@ MSL_SHUFFLE(shuffle_rotate_up, delta, (lane - delta) & 31, (lane - delta) & 3)
 MSL_SHUFFLE(shuffle_rotate_down, delta, (lane + delta) & 31, (lane + delta) & 3)
 #undef MSL_SHUFFLE
 
-/* Lanes that would come from outside come from the other end of `fill`, `modulo` lanes wide. */
+/* Lanes from outside wrap to the other end of `fill`, `modulo` lanes wide. */
 template <class T>
 MSL_INLINE T simd_shuffle_and_fill_up(T value, T fill, ushort delta, ushort modulo = 32)
 {

@@ -7,7 +7,7 @@
 
 namespace msl
 {
-/* Where a lane's two neighbouring elements lie, as the number of the pair in rows of four. The
+/* The position of a lane's two adjacent elements, as the pair's number in rows of four. The
  * language leaves it open; sources rely on the layout of Apple's GPUs: 4x4 quadrants of eight
  * lanes, two columns each. */
 MSL_INLINE uint32_t pair_of(uint32_t lane)
@@ -16,7 +16,7 @@ MSL_INLINE uint32_t pair_of(uint32_t lane)
     return row * 4 + (quad & 2) + lane % 2;
 }
 
-/* A whole matrix, as every lane sees it for a moment: rows of machine numbers. */
+/* A whole matrix, as every lane temporarily sees it: rows of machine numbers. */
 template <class T> struct element_of {
     typedef T type;
 };
@@ -127,7 +127,7 @@ template <class T, int C> MSL_INLINE simdgroup_matrix<T, C, C> make_filled_simdg
     return make_filled_simdgroup_matrix<T, C, C>(value);
 }
 
-/* All lanes call these with the same arguments: each could do it alone. */
+/* All lanes call these with the same arguments; each could do it alone. */
 template <class T, class U>
 MSL_INLINE void simdgroup_load(simdgroup_matrix<T, 8, 8> &m, const U *source,
                                ulong elements_per_row = 8, vec<ulong, 2> origin = vec<ulong, 2>(0),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixed-width integers without any header of the system: kernels are compiled without those. */
+/* Fixed-width integers without system headers: kernels are compiled without those. */
 #ifndef MSL_STDINT_H
 #define MSL_STDINT_H
 

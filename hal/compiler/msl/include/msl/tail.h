@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of every compiled source: the calls to whoever runs it, and the one exported symbol. */
+/* Part of every compiled source: calls to its runtime, and the one exported symbol. */
 #ifndef MSL_TAIL_H
 #define MSL_TAIL_H
 
@@ -22,7 +22,7 @@ inline const void *__msl_exchange(const void *value, uint32_t bytes, uint32_t *o
 {
     return __msl_runtime->exchange(value, bytes, __builtin_return_address(0), out_active);
 }
-/* hal/compiler/msl/fission/positions.c puts the calls. */
+/* hal/compiler/msl/fission/positions.c inserts the calls. */
 __attribute__((used, noinline)) void __msl_position(const uint32_t *words, uint32_t count)
 {
     __msl_runtime->position(words, count);
@@ -47,15 +47,15 @@ inline void __msl_collect(const void *pair, void *tile, uint32_t element_bytes)
 }
 
 #ifdef __MSL_CHECK_BOUNDS
-/* Stands around every address that is read or written (hal/compiler/msl/fission/bounds.c). What has
- * no tag is memory of the thread's own. */
+/* Applied to every address that is read or written (hal/compiler/msl/fission/bounds.c). Untagged
+ * addresses are the thread's own memory. */
 __attribute__((used)) void *__msl_checked(void *address, uint64_t bytes, uint32_t is_write)
 {
     return (uint64_t)address >> MSL_ABI_TAG_SHIFT ? __msl_runtime->check(address, bytes, is_write)
                                                   : address;
 }
 
-/* What clang calls where an index is outside an array whose length it knows. */
+/* clang calls this for an index outside of an array of known length. */
 struct __msl_type_name {
     uint16_t kind, info;
     char name[1];
@@ -72,7 +72,7 @@ __attribute__((used)) void __ubsan_handle_out_of_bounds(void *fault, uintptr_t i
 }
 #endif
 
-/* The linker defines these for the sections of those names; none when there is no such entry. */
+/* The linker defines these for the sections of those names, if they have any entry. */
 #define MSL_BOUND __attribute__((weak, visibility("hidden")))
 extern MSL_BOUND const msl_abi_kernel __start_msl_kernels[], __stop_msl_kernels[];
 extern MSL_BOUND msl_abi_group_variables __start_msl_variables[], __stop_msl_variables[];

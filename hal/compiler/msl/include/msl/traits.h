@@ -215,7 +215,7 @@ template <class To, class From> MSL_INLINE constexpr To as_type(const From &from
 
 using metal::as_type;
 
-/* Helpers of the headers themselves. */
+/* Helpers of the headers. */
 namespace msl
 {
 template <class T> struct same_type {
@@ -229,7 +229,7 @@ template <class T> inline constexpr bool is_bfloat = __is_same(T, bfloat);
 template <class T> using if_bfloat = metal::enable_if_t<is_bfloat<T>>;
 } // namespace msl
 
-/* The upper half of a float. Arithmetic is that of float, rounded once to nearest even. */
+/* The upper half of a float. Arithmetic is float's, rounded once to nearest even. */
 struct alignas(2) bfloat {
     uint16_t bits;
 
@@ -306,8 +306,9 @@ MSL_BFLOAT(>=)
 #undef MSL_BFLOAT
 namespace msl
 {
-/* 0 or 1 beside a question mark: of the other operand's type, for C++ cannot choose between int and
- * a class that converts both ways. Every type holds these two, so that no result changes. */
+/* 0 or 1 in a conditional expression: takes the other operand's type, since C++ cannot choose
+ * between int and a class that converts both ways. Every type can represent both, so no result
+ * changes. */
 template <int value> struct choice {
     template <class T> MSL_INLINE constexpr operator T() const
     {

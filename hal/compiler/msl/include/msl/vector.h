@@ -14,7 +14,7 @@ template <class T, int N> struct packed_vec;
 
 namespace msl
 {
-/* The compiler's own vector of the same layout, where it has one for the component type. */
+/* The compiler's own vector of the same layout, if it has one for the component type. */
 template <class T> struct native {
     static constexpr bool exists = true;
     using type = T;
@@ -45,7 +45,7 @@ namespace metal
     {                                                                                              \
         return *this = *this op b;                                                                 \
     }
-/* The distance counts by its lowest bits, like that of plain numbers
+/* Only the lowest bits of the distance count, as for scalars
  * (hal/compiler/msl/fission/arithmetic.h). */
 #define MSL_SHIFT(op)                                                                              \
     MSL_INLINE friend constexpr vec operator op(const vec &a, const vec &b)                        \
