@@ -76,7 +76,7 @@ struct trace_races {
     uint64_t suspect;
     /* Called for each command buffer with the findings of hazards.h. NULL: no callback. */
     enum hal_status (*ended)(void *user, const struct trace_command_buffer_seal *seal,
-                              const struct trace_hazards *hazards);
+                             const struct trace_hazards *hazards);
     void *user;
 
     /* Private. */

@@ -47,7 +47,7 @@ const uint32_t *hal_record_notes(struct hal_command_buffer *commands);
 
 /* Space for a segment at the arena's end, with its head filled in; hal_record_commit adds it. NULL
  * if out of memory. `bytes` is rounded up to 8 with zero padding. */
-static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_segment_kind kind,
+static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_command_kind kind,
                                     size_t bytes)
 {
     const size_t padded = hal_align_up(bytes, 8);

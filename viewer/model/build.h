@@ -49,7 +49,7 @@ view_span_tell view_event_scope, view_event_host, view_event_submission, view_ev
 
 /* On a host thread's track: a call, or for a command buffer its whole recording, its creation, its
  * end. */
-enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_SEAL };
+enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_END };
 uint32_t view_event_code(uint32_t row, uint32_t variety);
 /* HAL_UNSUPPORTED: a table has more rows than codes can represent. */
 enum hal_status view_event_check(const struct view_model *model) HAL_CHECKED;

@@ -96,8 +96,8 @@ struct view_op {
 
 struct view_command_buffer {
     uint64_t id;
-    int64_t create_ns, seal_ns; /* recording: from begin of the first call to end of the last */
-    uint32_t create_host, seal_host; /* VIEW_NO_REF: not in the file */
+    int64_t create_ns, end_ns;      /* recording: from begin of the first call to end of the last */
+    uint32_t create_host, end_host; /* VIEW_NO_REF: not in the file */
     uint32_t label;
     uint32_t body;
     uint32_t calls_ns; /* the calls that create and end it, without the time between them */

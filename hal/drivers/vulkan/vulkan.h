@@ -66,7 +66,7 @@ extern bool vulkan_has_debug_utils;
 enum hal_status vulkan_hold(void) HAL_CHECKED;
 
 /* Number of validation messages in this process. */
-uint32_t vulkan_complaints(void);
+uint32_t vulkan_validation_messages(void);
 
 /* With HAL_VULKAN_VALIDATION=error, vulkan_heard fails a call if an error was reported on its
  * thread since the last vulkan_listen. */
