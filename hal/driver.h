@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Incremented with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 18 };
+enum { HAL_DRIVER_ABI = 19 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -358,15 +358,15 @@ HAL_API enum hal_status hal_check_entry_bindings(const struct hal_entry_point *e
 /* For executable_create: check a compiled kernel against its entry point. On HAL_INVALID the
  * message names the kernel, the value and the limit. They check that MSL has the [[buffer(n)]] for
  * the constants; that the module's push constants do not exceed the declared ones; and that the
- * arguments in threadgroup memory (`taken`, a mask of their indices) are exactly those that have a
+ * arguments in workgroup memory (`taken`, a mask of their indices) are exactly those that have a
  * length, and fit together with the kernel's own bytes (HAL_UNSUPPORTED: an index is too large). */
 HAL_API enum hal_status hal_check_entry_slot(const struct hal_entry_point *entry,
                                              bool is_there) HAL_CHECKED;
 HAL_API enum hal_status hal_check_entry_constants(const struct hal_entry_point *entry,
                                                   uint32_t bytes) HAL_CHECKED;
-HAL_API enum hal_status hal_check_entry_group_memory(const struct hal_entry_point *entry,
-                                                     uint32_t taken, uint64_t own_bytes,
-                                                     uint64_t limit) HAL_CHECKED;
+HAL_API enum hal_status hal_check_entry_workgroup_memory(const struct hal_entry_point *entry,
+                                                         uint32_t taken, uint64_t own_bytes,
+                                                         uint64_t limit) HAL_CHECKED;
 
 #define hal_each_command(commands, command)                                                        \
     for (const struct hal_command *command = hal_command_first(commands); command;                 \
@@ -524,9 +524,9 @@ struct hal_driver_ops {
                                           const struct hal_executable_desc *desc);
 
     /* Optional; drivers only, called past the layers. They fill in what the core cannot know: the
-     * constants, and an entry's bindings and group memory. Lists live as long as the executable.
-     * The core passes no dispatch to the driver in which one of these bindings is missing or does
-     * not match the list. */
+     * constants, and an entry's bindings and workgroup memory. Lists live as long as the
+     * executable. The core passes no dispatch to the driver in which one of these bindings is
+     * missing or does not match the list. */
     enum hal_status (*executable_reflect)(struct hal_driver_device *self,
                                           struct hal_executable *executable,
                                           struct hal_executable_info *out_info);

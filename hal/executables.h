@@ -22,8 +22,8 @@ struct hal_set_layout;
 
 /* Limits that hold on every device, in addition to those of hal/hal.h. */
 enum {
-    HAL_MAX_GROUP_ARGUMENTS = 8, /* [[threadgroup(n)]] arguments of a kernel */
-    HAL_MAX_VARIANTS = 16,       /* per executable */
+    HAL_MAX_WORKGROUP_ARGUMENTS = 8, /* [[threadgroup(n)]] arguments of a kernel */
+    HAL_MAX_VARIANTS = 16,           /* per executable */
 };
 
 /* ---- Layouts ------------------------------------------------------------------------------ */
@@ -89,13 +89,13 @@ enum hal_executable_format {
 HAL_API const char *hal_executable_format_name(enum hal_executable_format format);
 
 struct hal_entry_point {
-    const char *name;        /* the kernel's name ("a::k" in a namespace), or its host_name */
-    uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
-    uint32_t constant_bytes; /* bytes of the kernel's push constants, a multiple of 4; 0: none */
-    uint32_t constants_slot; /* MSL: the [[buffer(n)]] index that receives them */
+    const char *name;           /* the kernel's name ("a::k" in a namespace), or its host_name */
+    uint32_t workgroup_size[3]; /* threads per workgroup; each at least 1 */
+    uint32_t constant_bytes;    /* bytes of the kernel's push constants, a multiple of 4; 0: none */
+    uint32_t constants_slot;    /* MSL: the [[buffer(n)]] index that receives them */
     /* MSL: bytes of each [[threadgroup(n)]] argument of the kernel, a multiple of 16. With
-     * threadgroup variables, at most max_group_memory_bytes in total. 0: no such argument. */
-    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
+     * threadgroup variables, at most max_workgroup_memory_bytes in total. 0: no such argument. */
+    uint32_t workgroup_argument_bytes[HAL_MAX_WORKGROUP_ARGUMENTS];
 };
 
 /* Type of a specialization constant: an MSL [[function_constant(index)]] with the type in the
@@ -160,7 +160,7 @@ struct hal_executable_desc {
  *   MSL: bindings follow hal_executable_desc.layouts; constants are function constants.
  *   SPIR-V: a compute module for Vulkan. Binding b of set s is the buffer with those decorations
  *     (arrays of buffers and images are not supported); constants are matched by SpecId;
- *     push constants need no slot; group_size must be the module's workgroup size.
+ *     push constants need no slot; workgroup_size must be the module's workgroup size.
  * HAL_INVALID: the source does not compile (the message is the compiler's, with line numbers of the
  * user's source), the module is invalid or disagrees with the description, or an entry point does
  * not exist. HAL_UNSUPPORTED: not on this device. */
@@ -206,9 +206,9 @@ struct hal_entry_binding {
 struct hal_entry_info {
     size_t struct_size;
     const char *name;
-    uint32_t group_size[3];
+    uint32_t workgroup_size[3];
     uint32_t constant_bytes, constants_slot;  /* as in the description; the slot is not a binding */
-    uint64_t group_memory_bytes;              /* threadgroup variables */
+    uint64_t workgroup_memory_bytes;          /* threadgroup variables */
     const struct hal_entry_binding *bindings; /* by ascending set and index */
     size_t binding_count;
 };

@@ -45,7 +45,7 @@ extern "C" {
  *     and _end, on the thread that reaches it: a submission may wait half a second for the work
  *     in flight, and if that is not done by then, the window opens or closes at a later one)
  *   --check-bounds[=true]                HAL_CHECK_BOUNDS             on the CPU driver, a kernel
- *     that leaves a buffer or its threadgroup memory fails its submission; read when an executable
+ *     that leaves a buffer or its workgroup memory fails its submission; read when an executable
  *     is created; slow
  *
  * A flag overrides its environment variable; the variables also apply to programs that never call

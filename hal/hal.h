@@ -46,6 +46,9 @@
  * them zero in structs that it fills in. In a struct that the library passes to the program,
  * struct_size is the size that the library knows. Structs without it never change.
  *
+ * Numbers. Names with `bytes` are numbers of bytes, names with `count` of elements; a workgroup's
+ * size is in threads.
+ *
  * Unless stated otherwise, a call does not block, and an all-zero description struct means the
  * default. Labels are copied; NULL means no label; a label longer than HAL_MAX_LABEL_BYTES is
  * HAL_INVALID. Times are nanoseconds of hal_clock_ns(). */
@@ -121,10 +124,10 @@ struct hal_device_info {
     char architecture[32]; /* the target of kernel compilation: "x86_64" */
     char features[256];    /* of the architecture, sorted and comma-separated: "avx2,fma" */
     uint32_t queue_count;
-    uint32_t simd_width;             /* threads of a simdgroup */
-    uint32_t max_group_size[3];      /* threads per workgroup, by dimension */
-    uint32_t max_group_threads;      /* and in total */
-    uint64_t max_group_memory_bytes; /* threadgroup memory */
+    uint32_t simd_width;                 /* threads of a simdgroup */
+    uint32_t max_workgroup_size[3];      /* threads per workgroup, by dimension */
+    uint32_t max_workgroup_threads;      /* and in total */
+    uint64_t max_workgroup_memory_bytes; /* shared by its threads */
     uint64_t max_buffer_bytes;
     uint32_t max_constant_bytes; /* push constants, at most HAL_MAX_CONSTANT_BYTES */
     uint32_t worker_count;       /* CPU: worker threads; others: 0 */
@@ -185,7 +188,7 @@ HAL_API const struct hal_device_info *hal_device_get_info(const struct hal_devic
 HAL_API size_t hal_device_describe(const struct hal_device *device, char *out_text, size_t bytes);
 
 /* Looks up one number by name. Keys of the description are "queue.count", "worker.count",
- * "simd.width", "group.max.threads" (also with ".x", ".y", ".z"), "group.max.memory.bytes",
+ * "simd.width", "workgroup.max.threads" (also with ".x", ".y", ".z"), "workgroup.max.memory.bytes",
  * "buffer.max.bytes", "bindings.max", "sets.max" and "constants.max.bytes". "format.msl",
  * "format.metallib", "format.spir-v" and "collectives" are 1 or 0. Only the driver knows
  * "memory.total.bytes", "memory.used.bytes" and "clock.resolution.ns" (of submission times).

@@ -56,13 +56,14 @@ static void fill_entry_points(struct trace_executable_create *record,
         const struct hal_entry_point *entry = &desc->entry_points[i];
         record->entry_points[i] = (struct trace_entry_point){
             .name = names[i],
-            .group_size = {entry->group_size[0], entry->group_size[1], entry->group_size[2]},
+            .group_size = {entry->workgroup_size[0], entry->workgroup_size[1],
+                           entry->workgroup_size[2]},
             .constant_bytes = entry->constant_bytes,
             .constants_slot = entry->constants_slot,
             .layout = desc->layouts && desc->layouts[i] ? desc->layouts[i]->object.id : 0,
         };
-        for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
-            record->entry_points[i].group_argument_bytes[k] = entry->group_argument_bytes[k];
+        for (size_t k = 0; k < HAL_MAX_WORKGROUP_ARGUMENTS; k++)
+            record->entry_points[i].group_argument_bytes[k] = entry->workgroup_argument_bytes[k];
     }
 }
 

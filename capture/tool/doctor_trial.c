@@ -44,7 +44,7 @@ struct trial {
 
 static enum hal_status prepare(struct trial *trial)
 {
-    const struct hal_entry_point turn = {.name = "turn", .group_size = {GROUP_THREADS, 1, 1}};
+    const struct hal_entry_point turn = {.name = "turn", .workgroup_size = {GROUP_THREADS, 1, 1}};
     const struct hal_executable_desc executable = {.label = "doctor.metal",
                                                    .format = HAL_FORMAT_MSL,
                                                    .data = kernel_source,

@@ -33,7 +33,7 @@ static enum hal_status create_objects(struct objects *objects)
 {
     const struct hal_entry_point add = {
         .name = "add",
-        .group_size = {GROUP_THREADS, 1, 1},
+        .workgroup_size = {GROUP_THREADS, 1, 1},
         .constant_bytes = sizeof(uint32_t),
         .constants_slot = 3,
     };

@@ -52,10 +52,11 @@ size_t hal_device_describe(const struct hal_device *device, char *out_text, size
     for (uint32_t i = 0; i < info->format_count; i++)
         print(&text, "%s%s", i ? "," : "", hal_executable_format_name(info->formats[i]));
     print(&text, "\nqueue count: %u\nSIMD width: %u\n", info->queue_count, info->simd_width);
-    print(&text, "workgroup threads: %u\nworkgroup size: %u x %u x %u\n", info->max_group_threads,
-          info->max_group_size[0], info->max_group_size[1], info->max_group_size[2]);
+    print(&text, "workgroup threads: %u\nworkgroup size: %u x %u x %u\n",
+          info->max_workgroup_threads, info->max_workgroup_size[0], info->max_workgroup_size[1],
+          info->max_workgroup_size[2]);
     print(&text, "workgroup memory bytes: %" PRIu64 "\nbuffer bytes: %" PRIu64 "\n",
-          info->max_group_memory_bytes, info->max_buffer_bytes);
+          info->max_workgroup_memory_bytes, info->max_buffer_bytes);
     print(&text, "push constant bytes: %u\n", info->max_constant_bytes);
     print(&text, "collectives: %s\n", device->driver->ops->collectives ? "yes" : "no");
     if (info->worker_count)
@@ -84,11 +85,11 @@ static bool query_info(const struct hal_device_info *info, const char *key, int6
         {"queue.count", info->queue_count},
         {"simd.width", info->simd_width},
         {"worker.count", info->worker_count},
-        {"group.max.threads", info->max_group_threads},
-        {"group.max.threads.x", info->max_group_size[0]},
-        {"group.max.threads.y", info->max_group_size[1]},
-        {"group.max.threads.z", info->max_group_size[2]},
-        {"group.max.memory.bytes", info->max_group_memory_bytes},
+        {"workgroup.max.threads", info->max_workgroup_threads},
+        {"workgroup.max.threads.x", info->max_workgroup_size[0]},
+        {"workgroup.max.threads.y", info->max_workgroup_size[1]},
+        {"workgroup.max.threads.z", info->max_workgroup_size[2]},
+        {"workgroup.max.memory.bytes", info->max_workgroup_memory_bytes},
         {"buffer.max.bytes", info->max_buffer_bytes},
         {"bindings.max", HAL_MAX_BINDINGS},
         {"sets.max", HAL_MAX_SETS},

@@ -119,7 +119,8 @@ static struct hal_entry_info describe_entry(const struct hal_executable *executa
     const struct hal_entry_point *point = &executable->entry_points[entry];
     return (struct hal_entry_info){
         .name = point->name,
-        .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+        .workgroup_size = {point->workgroup_size[0], point->workgroup_size[1],
+                           point->workgroup_size[2]},
         .constant_bytes = point->constant_bytes,
         .constants_slot = point->constants_slot,
     };

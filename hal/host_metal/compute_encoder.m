@@ -245,15 +245,15 @@
     for (size_t i = 0; i < _named.count; i++)
         hm_add_access(&command->accesses, _named.items[i].buffer, _named.items[i].access);
 }
-- (struct hm_command *)hm_dispatch:(MTLSize)group_size call:(const char *)call
+- (struct hm_command *)hm_dispatch:(MTLSize)workgroup_size call:(const char *)call
 {
-    [self hm_checkGroup:group_size call:call];
+    [self hm_checkGroup:workgroup_size call:call];
     [self hm_checkGroupMemory:call];
     struct hm_command *const command = [self hm_command:HM_COMMAND_DISPATCH];
-    uint32_t *const size = command->launch.group_size;
-    size[0] = (uint32_t)group_size.width;
-    size[1] = (uint32_t)group_size.height;
-    size[2] = (uint32_t)group_size.depth;
+    uint32_t *const size = command->launch.workgroup_size;
+    size[0] = (uint32_t)workgroup_size.width;
+    size[1] = (uint32_t)workgroup_size.height;
+    size[2] = (uint32_t)workgroup_size.depth;
     [self hm_bind:command call:call];
     command->pipeline = _pipeline;
     command->function = [_pipeline->_function hm_functionForSize:size];
@@ -271,9 +271,9 @@
              "grid-too-large", "%s: a grid of %lu x %lu x %lu threadgroups", call, count.width,
              count.height, count.depth);
     struct hm_command *const command = [self hm_dispatch:size call:call];
-    command->launch.group_count[0] = (uint32_t)count.width;
-    command->launch.group_count[1] = (uint32_t)count.height;
-    command->launch.group_count[2] = (uint32_t)count.depth;
+    command->launch.workgroup_count[0] = (uint32_t)count.width;
+    command->launch.workgroup_count[1] = (uint32_t)count.height;
+    command->launch.workgroup_count[2] = (uint32_t)count.depth;
 }
 /* Threadgroups at the edge would be smaller: hal/compiler/msl has no such launches. */
 - (void)dispatchThreads:(MTLSize)threads threadsPerThreadgroup:(MTLSize)size

@@ -99,21 +99,21 @@ static void dispatch(HMQueue *queue, struct hm_command *command)
 {
     struct msl_launch *const launch = &command->launch;
     launch->buffers = command->buffers;
-    launch->group_argument_bytes = command->group_bytes;
+    launch->workgroup_argument_bytes = command->group_bytes;
     if (command->source)
-        memcpy(launch->group_count, command->source->_device_bytes + command->source_offset,
-               sizeof launch->group_count);
-    const uint64_t rows = (uint64_t)launch->group_count[0] * launch->group_count[1];
-    if (!rows || !launch->group_count[2])
+        memcpy(launch->workgroup_count, command->source->_device_bytes + command->source_offset,
+               sizeof launch->workgroup_count);
+    const uint64_t rows = (uint64_t)launch->workgroup_count[0] * launch->workgroup_count[1];
+    if (!rows || !launch->workgroup_count[2])
         return;
-    hm_check(rows <= UINT64_MAX / launch->group_count[2], "grid-too-large",
-             "a grid of %u x %u x %u threadgroups", launch->group_count[0], launch->group_count[1],
-             launch->group_count[2]);
+    hm_check(rows <= UINT64_MAX / launch->workgroup_count[2], "grid-too-large",
+             "a grid of %u x %u x %u threadgroups", launch->workgroup_count[0],
+             launch->workgroup_count[1], launch->workgroup_count[2]);
     if (!queue->_worker && msl_worker_create(&queue->_worker) != HAL_OK)
         host_metal_broken("out-of-memory", "%s", hal_message());
     hm_kernel_begin();
     const enum hal_status status = msl_function_run(command->function, queue->_worker, launch, 0,
-                                                    rows * launch->group_count[2]);
+                                                    rows * launch->workgroup_count[2]);
     hm_kernel_end();
     if (status != HAL_OK)
         host_metal_broken("kernel-failed", "%s", hal_message());

@@ -50,7 +50,7 @@ struct work {
 
 static enum hal_status create_objects(struct hal_device *device, struct work *work)
 {
-    const struct hal_entry_point point = {.name = "slow", .group_size = {64, 1, 1}};
+    const struct hal_entry_point point = {.name = "slow", .workgroup_size = {64, 1, 1}};
     const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
                                              .data = source,
                                              .bytes = sizeof source - 1,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* One description with everything that it points to. */
-_Static_assert((int)HAL_MAX_GROUP_ARGUMENTS == (int)TRACE_MAX_GROUP_ARGUMENTS,
+_Static_assert((int)HAL_MAX_WORKGROUP_ARGUMENTS == (int)TRACE_MAX_GROUP_ARGUMENTS,
                "every length is recorded");
 
 struct description {
@@ -73,12 +73,13 @@ static void describe_lists(const struct replay_player *player,
         const struct trace_entry_point *point = &created->entry_points[i];
         description->entry_points[i] = (struct hal_entry_point){
             .name = trace_reader_string(player->plan->reader, point->name),
-            .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+            .workgroup_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
             .constant_bytes = point->constant_bytes,
             .constants_slot = point->constants_slot,
         };
-        for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
-            description->entry_points[i].group_argument_bytes[k] = point->group_argument_bytes[k];
+        for (size_t k = 0; k < HAL_MAX_WORKGROUP_ARGUMENTS; k++)
+            description->entry_points[i].workgroup_argument_bytes[k] =
+                point->group_argument_bytes[k];
         description->layouts[i] = player->live[point->layout].pipeline_layout;
     }
     const struct trace_constant *constants = trace_executable_constants(created);

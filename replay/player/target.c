@@ -25,9 +25,9 @@ static void list_limits(const struct replay_plan_info *plan, const struct hal_de
     out[1] = (struct limit){plan->largest_buffer_bytes, device->max_buffer_bytes,
                             "has a buffer of ", " bytes"};
     for (size_t i = 0; i < 3; i++)
-        out[2 + i] = (struct limit){plan->largest_group_size[i], device->max_group_size[i],
+        out[2 + i] = (struct limit){plan->largest_group_size[i], device->max_workgroup_size[i],
                                     "has workgroups of ", threads[i]};
-    out[5] = (struct limit){plan->largest_group_threads, device->max_group_threads,
+    out[5] = (struct limit){plan->largest_group_threads, device->max_workgroup_threads,
                             "has workgroups of ", " threads"};
     out[6] = (struct limit){plan->largest_constant_bytes, device->max_constant_bytes, "has ",
                             " bytes of push constants"};
@@ -182,12 +182,12 @@ static bool note_formats(const struct trace_device *recorded, const struct hal_d
 static bool note_group_memory(const struct trace_device *recorded,
                               const struct hal_device_info *device, char *out_note)
 {
-    if (recorded->max_group_memory_bytes <= device->max_group_memory_bytes)
+    if (recorded->max_group_memory_bytes <= device->max_workgroup_memory_bytes)
         return false;
     snprintf(out_note, REPLAY_NOTE_BYTES,
              "workgroups had up to %" PRIu64 " bytes of memory when it was recorded, and have "
              "%" PRIu64 " here",
-             recorded->max_group_memory_bytes, device->max_group_memory_bytes);
+             recorded->max_group_memory_bytes, device->max_workgroup_memory_bytes);
     return true;
 }
 

@@ -341,15 +341,15 @@ static void describe_device(const struct hal_device_info *info, struct trace_dev
                                     .name = info->name,
                                     .queue_count = info->queue_count,
                                     .simd_width = info->simd_width,
-                                    .max_group_threads = info->max_group_threads,
-                                    .max_group_memory_bytes = info->max_group_memory_bytes,
+                                    .max_group_threads = info->max_workgroup_threads,
+                                    .max_group_memory_bytes = info->max_workgroup_memory_bytes,
                                     .max_buffer_bytes = info->max_buffer_bytes,
                                     .max_constant_bytes = info->max_constant_bytes,
                                     .worker_count = info->worker_count,
                                     .architecture = info->architecture,
                                     .features = info->features};
     for (size_t i = 0; i < 3; i++)
-        device->max_group_size[i] = info->max_group_size[i];
+        device->max_group_size[i] = info->max_workgroup_size[i];
     for (; device->format_count < info->format_count && device->format_count < TRACE_MAX_FORMATS;
          device->format_count++)
         device->formats[device->format_count] = (uint32_t)info->formats[device->format_count];

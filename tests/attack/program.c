@@ -85,7 +85,7 @@ static struct hal_executable *make_kernel(struct hal_device *device, const char 
 {
     struct hal_executable *executable;
     const struct hal_entry_point entry = {.name = name,
-                                          .group_size = {32, 1, 1},
+                                          .workgroup_size = {32, 1, 1},
                                           .constant_bytes = constant_bytes,
                                           .constants_slot = 2};
     OK(hal_executable_create(device,

@@ -184,8 +184,8 @@ static double run_pocl(const struct pair *pair, const struct msl_launch *launch,
                        const struct msl_function *function)
 {
     struct bench_pocl_launch other = {.kernel = pair->kernel, .buffers = pair->buffers};
-    memcpy(other.groups, launch->group_count, sizeof other.groups);
-    memcpy(other.group_size, launch->group_size, sizeof other.group_size);
+    memcpy(other.groups, launch->workgroup_count, sizeof other.groups);
+    memcpy(other.workgroup_size, launch->workgroup_size, sizeof other.workgroup_size);
     const double theirs = bench_pocl_run(pair->pocl, &other);
     const double begin = cpu_ns();
     if (msl_function_run(function, pair->worker, launch, 0,
@@ -208,8 +208,8 @@ static void run(const struct pair *pair)
     if (msl_library_find(pair->library, pair->kernel, &function) != HAL_OK)
         die(pair->kernel);
     struct msl_launch launch = {.buffers = pair->buffers};
-    memcpy(launch.group_count, pair->groups, sizeof launch.group_count);
-    memcpy(launch.group_size, size_of(pair->kernel), sizeof launch.group_size);
+    memcpy(launch.workgroup_count, pair->groups, sizeof launch.workgroup_count);
+    memcpy(launch.workgroup_size, size_of(pair->kernel), sizeof launch.workgroup_size);
     const uint64_t groups = (uint64_t)pair->groups[0] * pair->groups[1] * pair->groups[2];
     double ratios[REPEATS], times[REPEATS], others[REPEATS];
     for (size_t i = 0; i < (size_t)bench_repeats(REPEATS); i++) {

@@ -45,7 +45,7 @@ static void multiply(const struct product *product)
     void *buffers[MSL_MAX_BUFFERS] = {product->a, product->b, product->c, &side};
     const uint32_t tiles = SIDE / 16;
     const struct msl_launch launch = {
-        .buffers = buffers, .group_size = {16, 16, 1}, .group_count = {tiles, tiles, 1}};
+        .buffers = buffers, .workgroup_size = {16, 16, 1}, .workgroup_count = {tiles, tiles, 1}};
     if (!product->function)
         reference_matmul_16(product->a, product->b, product->c, SIDE);
     else

@@ -194,7 +194,7 @@ double bench_pocl_run(struct bench_pocl *pocl, const struct bench_pocl_launch *l
     for (cl_uint i = 0; i < count; i++)
         need("argument", clSetKernelArgSVMPointer(kernel, i, launch->buffers[i]));
     for (size_t i = 0; i < 3; i++) {
-        local[i] = launch->group_size[i];
+        local[i] = launch->workgroup_size[i];
         global[i] = local[i] * launch->groups[i];
     }
     const double begin = process_ns();

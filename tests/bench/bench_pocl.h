@@ -15,7 +15,7 @@ void bench_pocl_close(struct bench_pocl *pocl);
 struct bench_pocl_launch {
     const char *kernel;
     void *const *buffers; /* its arguments, as many as it has; ordinary memory */
-    uint32_t groups[3], group_size[3];
+    uint32_t groups[3], workgroup_size[3];
 };
 
 /* Runs it once and returns the processor time of it, in ns; ends the program when that fails. */

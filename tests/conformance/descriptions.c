@@ -145,7 +145,7 @@ static void text_agrees(struct suite *suite, uint64_t unused)
     check_line(suite, "SIMD width", number);
     snprintf(number, sizeof number, "%u", info->queue_count);
     check_line(suite, "queue count", number);
-    snprintf(number, sizeof number, "%u", info->max_group_threads);
+    snprintf(number, sizeof number, "%u", info->max_workgroup_threads);
     check_line(suite, "workgroup threads", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)info->max_buffer_bytes);
     check_line(suite, "buffer bytes", number);
@@ -181,11 +181,11 @@ static void numbers_agree(struct suite *suite, uint64_t unused)
     } numbers[] = {
         {"queue.count", info->queue_count},
         {"simd.width", info->simd_width},
-        {"group.max.threads", info->max_group_threads},
-        {"group.max.threads.x", info->max_group_size[0]},
-        {"group.max.threads.y", info->max_group_size[1]},
-        {"group.max.threads.z", info->max_group_size[2]},
-        {"group.max.memory.bytes", info->max_group_memory_bytes},
+        {"workgroup.max.threads", info->max_workgroup_threads},
+        {"workgroup.max.threads.x", info->max_workgroup_size[0]},
+        {"workgroup.max.threads.y", info->max_workgroup_size[1]},
+        {"workgroup.max.threads.z", info->max_workgroup_size[2]},
+        {"workgroup.max.memory.bytes", info->max_workgroup_memory_bytes},
         {"buffer.max.bytes", info->max_buffer_bytes},
         {"bindings.max", 31},
         {"sets.max", 4},
@@ -267,9 +267,9 @@ static void driver_names(struct suite *suite, uint64_t unused)
 static void unknown_numbers(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    static const char *const keys[] = {"queue",       "queue.count.", "Queue.count",
-                                       "simd.width ", "format.",      "format.hlsl",
-                                       "group.max",   "memory",       "clock.resolution"};
+    static const char *const keys[] = {"queue",         "queue.count.", "Queue.count",
+                                       "simd.width ",   "format.",      "format.hlsl",
+                                       "workgroup.max", "memory",       "clock.resolution"};
     for (size_t i = 0; i < SUITE_COUNT(keys); i++) {
         int64_t value = 77;
         suite_note(suite, "'%s'", keys[i]);

@@ -12,14 +12,14 @@ static void description_makes_sense(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     const struct hal_device_info *info = suite_info(suite);
-    const uint64_t most =
-        (uint64_t)info->max_group_size[0] * info->max_group_size[1] * info->max_group_size[2];
+    const uint64_t most = (uint64_t)info->max_workgroup_size[0] * info->max_workgroup_size[1] *
+                          info->max_workgroup_size[2];
     check(suite, info->uri[0] && info->driver[0] && info->name[0]);
     check(suite, strncmp(info->uri, info->driver, strlen(info->driver)) == 0);
     check(suite, info->queue_count >= 1 && info->queue_count <= HAL_MAX_QUEUES);
     check(suite, info->simd_width >= 1 && (info->simd_width & (info->simd_width - 1)) == 0);
-    check(suite, info->max_group_threads >= 256 && info->max_group_threads <= most);
-    check(suite, info->max_group_memory_bytes >= 16384);
+    check(suite, info->max_workgroup_threads >= 256 && info->max_workgroup_threads <= most);
+    check(suite, info->max_workgroup_memory_bytes >= 16384);
     check(suite, info->max_buffer_bytes >= UINT64_C(1) << 27);
     check(suite, info->max_constant_bytes >= 128 && info->max_constant_bytes <= 4096);
     check_u64(suite, info->max_constant_bytes % 4, 0);

@@ -5,7 +5,7 @@
 /* ---- Grids ---------------------------------------------------------------------------------- */
 
 struct place {
-    uint32_t in_grid[3], in_group[3], group[3], group_size[3], groups[3], grid[3];
+    uint32_t in_grid[3], in_group[3], group[3], workgroup_size[3], groups[3], grid[3];
     uint32_t index_in_group, lane, simdgroup, simdgroups, visits;
 };
 
@@ -19,7 +19,7 @@ static struct place expected_place(const uint32_t groups[3], const uint32_t at[3
         place.in_grid[i] = at[i];
         place.in_group[i] = at[i] % size[i];
         place.group[i] = at[i] / size[i];
-        place.group_size[i] = size[i];
+        place.workgroup_size[i] = size[i];
         place.groups[i] = groups[i];
         place.grid[i] = groups[i] * size[i];
     }

@@ -239,19 +239,20 @@ static void entry_points(struct suite *suite, uint64_t which)
     case 1:
     case 2:
     case 3:
-        entry.group_size[which - 1] = 0;
+        entry.workgroup_size[which - 1] = 0;
         refuse_executable(suite, &desc, HAL_INVALID, "'f'", "size of 0");
-        entry.group_size[which - 1] = info->max_group_size[which - 1] + 1;
-        snprintf(value, sizeof value, "%u", entry.group_size[which - 1]);
-        snprintf(limit, sizeof limit, "%u", info->max_group_size[which - 1]);
+        entry.workgroup_size[which - 1] = info->max_workgroup_size[which - 1] + 1;
+        snprintf(value, sizeof value, "%u", entry.workgroup_size[which - 1]);
+        snprintf(limit, sizeof limit, "%u", info->max_workgroup_size[which - 1]);
         refuse_executable(suite, &desc, HAL_INVALID, value, limit);
         return;
     case 4:
-        entry.group_size[0] = info->max_group_size[0];
-        entry.group_size[1] = info->max_group_size[1];
-        if ((uint64_t)entry.group_size[0] * entry.group_size[1] <= info->max_group_threads)
+        entry.workgroup_size[0] = info->max_workgroup_size[0];
+        entry.workgroup_size[1] = info->max_workgroup_size[1];
+        if ((uint64_t)entry.workgroup_size[0] * entry.workgroup_size[1] <=
+            info->max_workgroup_threads)
             suite_skip(suite, "no group can have too many threads");
-        snprintf(limit, sizeof limit, "%u", info->max_group_threads);
+        snprintf(limit, sizeof limit, "%u", info->max_workgroup_threads);
         refuse_executable(suite, &desc, HAL_INVALID, "'f'", limit);
         return;
     case 5:

@@ -76,8 +76,8 @@ static void group_arguments(struct suite *suite, uint64_t threads)
     const uint32_t count = (uint32_t)threads;
     const struct hal_entry_point entry = {
         .name = "turn",
-        .group_size = {count, 1, 1},
-        .group_argument_bytes = {(count * 4 + 15) & ~15U, 0, (count * 2 + 15) & ~15U},
+        .workgroup_size = {count, 1, 1},
+        .workgroup_argument_bytes = {(count * 4 + 15) & ~15U, 0, (count * 2 + 15) & ~15U},
     };
     const struct hal_executable_desc desc = executable_msl("turn", source, &entry, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
@@ -96,28 +96,28 @@ static void all_group_arguments(struct suite *suite, uint64_t unused)
     suite_need(suite, HAL_FORMAT_MSL);
     (void)unused;
     char source[1200];
-    struct hal_entry_point entry = {.name = "all", .group_size = {1, 1, 1}};
-    uint32_t words[HAL_MAX_GROUP_ARGUMENTS] = {0}, wanted[HAL_MAX_GROUP_ARGUMENTS];
+    struct hal_entry_point entry = {.name = "all", .workgroup_size = {1, 1, 1}};
+    uint32_t words[HAL_MAX_WORKGROUP_ARGUMENTS] = {0}, wanted[HAL_MAX_WORKGROUP_ARGUMENTS];
     int length = snprintf(source, sizeof source,
                           "#include <metal_stdlib>\nusing namespace metal;\n"
                           "kernel void all(device uint *x [[buffer(0)]]");
-    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+    for (int i = 0; i < HAL_MAX_WORKGROUP_ARGUMENTS; i++)
         length += snprintf(source + length, sizeof source - (size_t)length,
                            ",\n    threadgroup uint *g%d [[threadgroup(%d)]]", i, i);
     length += snprintf(source + length, sizeof source - (size_t)length, ")\n{\n");
-    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+    for (int i = 0; i < HAL_MAX_WORKGROUP_ARGUMENTS; i++)
         length += snprintf(source + length, sizeof source - (size_t)length, "    g%d[3] = %d;\n", i,
                            1000 + i);
-    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
+    for (int i = 0; i < HAL_MAX_WORKGROUP_ARGUMENTS; i++) {
         length += snprintf(source + length, sizeof source - (size_t)length, "    x[%d] = g%d[3];\n",
                            i, i);
-        entry.group_argument_bytes[i] = 16;
+        entry.workgroup_argument_bytes[i] = 16;
         wanted[i] = 1000 + (uint32_t)i;
     }
     snprintf(source + length, sizeof source - (size_t)length, "}\n");
     const struct hal_executable_desc desc = executable_msl("all", source, &entry, 1);
     executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words,
-                         HAL_MAX_GROUP_ARGUMENTS);
+                         HAL_MAX_WORKGROUP_ARGUMENTS);
     check_bytes(suite, words, wanted, sizeof words);
 }
 
@@ -131,7 +131,7 @@ static void entries_in_any_order(struct suite *suite, uint64_t unused)
                                          {"plus_ten", {2, 1, 1}, 0, 0}};
     uint32_t wanted[3][4] = {{10, 10, 10, 10}, {1, 1, 1, 1}, {10, 10, 0, 0}};
     if (!suite_runs(suite, HAL_FORMAT_MSL)) { /* a module fixes the size */
-        entries[2].group_size[0] = 4;
+        entries[2].workgroup_size[0] = 4;
         wanted[2][2] = wanted[2][3] = 10;
     }
     const struct hal_executable_desc desc =
@@ -225,7 +225,7 @@ static void description_is_copied(struct suite *suite, uint64_t unused)
     struct hal_executable *executable = suite_executable(suite, &desc);
     memset(copy, '?', desc.bytes);
     memset(name, 'z', 4);
-    memset(entry.group_size, 0, sizeof entry.group_size);
+    memset(entry.workgroup_size, 0, sizeof entry.workgroup_size);
     check_ok(suite, hal_executable_find(executable, "plus_ten", &index));
     executable_run_words(suite, executable, index, 1, words, 4);
     check_bytes(suite, words, wanted, sizeof words);
@@ -259,16 +259,16 @@ static void largest_group(struct suite *suite, uint64_t dimension)
                                  "{ x[i] = i + 1; }\n";
     const struct hal_device_info *info = suite_info(suite);
     struct hal_entry_point entry = {suite_entry(suite, "number"), {1, 1, 1}, 0, 0};
-    uint32_t size = info->max_group_size[dimension];
-    if (size > info->max_group_threads)
-        size = info->max_group_threads;
-    entry.group_size[dimension] = size;
+    uint32_t size = info->max_workgroup_size[dimension];
+    if (size > info->max_workgroup_threads)
+        size = info->max_workgroup_threads;
+    entry.workgroup_size[dimension] = size;
     uint32_t *words = suite_memory(suite, (size_t)size * 4);
     struct hal_executable_desc desc =
         executable_any(suite, "largest", source, MODULE_LARGEST, &entry, 1);
-    const struct hal_constant sizes[3] = {{0, HAL_CONSTANT_UINT32, entry.group_size[0]},
-                                          {1, HAL_CONSTANT_UINT32, entry.group_size[1]},
-                                          {2, HAL_CONSTANT_UINT32, entry.group_size[2]}};
+    const struct hal_constant sizes[3] = {{0, HAL_CONSTANT_UINT32, entry.workgroup_size[0]},
+                                          {1, HAL_CONSTANT_UINT32, entry.workgroup_size[1]},
+                                          {2, HAL_CONSTANT_UINT32, entry.workgroup_size[2]}};
     desc.constants = sizes;
     desc.constant_count = desc.format == HAL_FORMAT_SPIRV ? 3 : 0;
     executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words, size);
@@ -279,7 +279,7 @@ static void largest_group(struct suite *suite, uint64_t dimension)
 static void group_memory(struct suite *suite, uint64_t over)
 {
     char source[500];
-    const uint64_t bytes = suite_info(suite)->max_group_memory_bytes + over;
+    const uint64_t bytes = suite_info(suite)->max_workgroup_memory_bytes + over;
     const struct hal_entry_point entry = {suite_entry(suite, "use_much"), {64, 1, 1}, 0, 0};
     const struct hal_constant words_of = {0, HAL_CONSTANT_UINT32, (uint32_t)(bytes / 4)};
     struct hal_executable *executable;

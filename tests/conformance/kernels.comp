@@ -56,7 +56,7 @@ void main()
 #extension GL_KHR_shader_subgroup_basic : require
 GROUP(3, 2, 2)
 struct place {
-    uint in_grid[3], in_group[3], group[3], group_size[3], groups[3], grid[3];
+    uint in_grid[3], in_group[3], group[3], workgroup_size[3], groups[3], grid[3];
     uint index_in_group, lane, simdgroup, simdgroups, visits;
 };
 layout(set = 0, binding = 0, std430) buffer Places
@@ -71,7 +71,7 @@ void main()
         places[n].in_grid[i] = at[i];
         places[n].in_group[i] = gl_LocalInvocationID[i];
         places[n].group[i] = gl_WorkGroupID[i];
-        places[n].group_size[i] = gl_WorkGroupSize[i];
+        places[n].workgroup_size[i] = gl_WorkGroupSize[i];
         places[n].groups[i] = gl_NumWorkGroups[i];
         places[n].grid[i] = grid[i];
     }

@@ -35,14 +35,14 @@ kernel void bounded(device uint *out [[buffer(0)]], constant uint &count [[buffe
 }
 
 struct place {
-    uint in_grid[3], in_group[3], group[3], group_size[3], groups[3], grid[3];
+    uint in_grid[3], in_group[3], group[3], workgroup_size[3], groups[3], grid[3];
     uint index_in_group, lane, simdgroup, simdgroups, visits;
 };
 
 kernel void positions(device place *out [[buffer(0)]], uint3 in_grid [[thread_position_in_grid]],
                       uint3 in_group [[thread_position_in_threadgroup]],
                       uint3 group [[threadgroup_position_in_grid]],
-                      uint3 group_size [[threads_per_threadgroup]],
+                      uint3 workgroup_size [[threads_per_threadgroup]],
                       uint3 groups [[threadgroups_per_grid]], uint3 grid [[threads_per_grid]],
                       uint index_in_group [[thread_index_in_threadgroup]],
                       uint lane [[thread_index_in_simdgroup]],
@@ -54,7 +54,7 @@ kernel void positions(device place *out [[buffer(0)]], uint3 in_grid [[thread_po
         p.in_grid[i] = in_grid[i];
         p.in_group[i] = in_group[i];
         p.group[i] = group[i];
-        p.group_size[i] = group_size[i];
+        p.workgroup_size[i] = workgroup_size[i];
         p.groups[i] = groups[i];
         p.grid[i] = grid[i];
     }

@@ -326,7 +326,7 @@ static void entries_are_described(struct suite *suite, uint64_t entry)
 {
     enum { R = HAL_ACCESS_READ, W = HAL_ACCESS_WRITE };
     static const struct {
-        uint32_t group_memory_bytes, binding_count;
+        uint32_t workgroup_memory_bytes, binding_count;
         struct hal_entry_binding bindings[3];
     } wanted[] = {
         {0, 2, {{0, 3, R}, {0, 17, R | W}}},
@@ -338,10 +338,11 @@ static void entries_are_described(struct suite *suite, uint64_t entry)
     struct hal_entry_info info = {0};
     check_ok(suite, hal_executable_get_entry(reflected(suite), (uint32_t)entry, &info));
     check(suite, strcmp(info.name, many_entries[entry].name) == 0);
-    check_bytes(suite, info.group_size, many_entries[entry].group_size, sizeof info.group_size);
+    check_bytes(suite, info.workgroup_size, many_entries[entry].workgroup_size,
+                sizeof info.workgroup_size);
     check_u64(suite, info.constant_bytes, many_entries[entry].constant_bytes);
     check_u64(suite, info.constants_slot, many_entries[entry].constants_slot);
-    check_u64(suite, info.group_memory_bytes, wanted[entry].group_memory_bytes);
+    check_u64(suite, info.workgroup_memory_bytes, wanted[entry].workgroup_memory_bytes);
     check_u64(suite, info.binding_count, wanted[entry].binding_count);
     for (size_t i = 0; i < info.binding_count; i++) {
         const struct hal_entry_binding *binding = &info.bindings[i];

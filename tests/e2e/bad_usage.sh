@@ -35,7 +35,7 @@ says stdout "hal_executable_create: invalid, $why"
 run 1 "$bin/hal-view" --print=summary --fail-on='findings:failed-calls>0' bad.pb.zst
 run 0 "$bin/hal-trace" dump bad.pb.zst
 says stdout "message=\"$why\""
-! grep -q group_argument_bytes stdout || fail "arguments that are not there"
+! grep -q workgroup_argument_bytes stdout || fail "arguments that are not there"
 run 0 "$bin/hal-trace" strip -o all.pb.zst bad.pb.zst
 run 0 "$bin/hal-trace" verify all.pb.zst
 

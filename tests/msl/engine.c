@@ -87,9 +87,9 @@ void engine_run(const struct engine_check *check, const struct engine_launch *la
     for (size_t i = 0; i < MSL_MAX_THREADGROUP_ARGUMENTS; i++)
         group_bytes[i] = i < 2 ? GROUP_BYTES : 0;
     struct msl_launch run = {.buffers = buffers,
-                             .group_argument_bytes = group_bytes,
-                             .group_size = {check->threads, 1, 1}};
-    memcpy(run.group_count, launch->groups, sizeof run.group_count);
+                             .workgroup_argument_bytes = group_bytes,
+                             .workgroup_size = {check->threads, 1, 1}};
+    memcpy(run.workgroup_count, launch->groups, sizeof run.workgroup_count);
     const uint64_t count = (uint64_t)launch->groups[0] * launch->groups[1] * launch->groups[2];
     if (msl_function_run(function, worker, &run, 0, count) != HAL_OK)
         fail_msg("%s: %s", check->kernel, hal_message());

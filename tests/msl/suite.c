@@ -240,9 +240,9 @@ static bool run_at(const struct suite_case *it, const struct variant *variant,
                                              sizeof memory.w,
                                              sizeof memory.m};
     struct msl_launch run = {
-        .buffers = buffers, .buffer_bytes = bytes, .group_argument_bytes = group_bytes};
-    memcpy(run.group_size, shape->threads, sizeof run.group_size);
-    memcpy(run.group_count, shape->groups, sizeof run.group_count);
+        .buffers = buffers, .buffer_bytes = bytes, .workgroup_argument_bytes = group_bytes};
+    memcpy(run.workgroup_size, shape->threads, sizeof run.workgroup_size);
+    memcpy(run.workgroup_count, shape->groups, sizeof run.workgroup_count);
     if (msl_function_run(kernel->function, kernel->worker, &run, 0, product(shape->groups)) !=
         HAL_OK) {
         print_error("%s, %s: %s\n", it->name, variant->name, hal_message());

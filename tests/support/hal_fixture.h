@@ -64,7 +64,7 @@ static inline struct hal_command_buffer *fixture_commands(struct hal_device *dev
 static inline struct hal_executable *fixture_executable(struct hal_device *device,
                                                         const char *source)
 {
-    static const struct hal_entry_point entry = {.name = "f", .group_size = {1, 1, 1}};
+    static const struct hal_entry_point entry = {.name = "f", .workgroup_size = {1, 1, 1}};
     struct hal_executable *executable;
     assert_ok(hal_executable_create(device,
                                     &(struct hal_executable_desc){.label = "f",
@@ -81,7 +81,7 @@ static inline struct hal_executable *fixture_executable(struct hal_device *devic
 static inline void fixture_need_compiler(struct hal_device *device)
 {
     static const char source[] = "kernel void nothing() {}\n";
-    static const struct hal_entry_point point = {.name = "nothing", .group_size = {1, 1, 1}};
+    static const struct hal_entry_point point = {.name = "nothing", .workgroup_size = {1, 1, 1}};
     const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
                                              .data = source,
                                              .bytes = sizeof source - 1,

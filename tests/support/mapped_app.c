@@ -372,7 +372,7 @@ static void make_buffers(const char *how)
 
 static void make_executable(void)
 {
-    const struct hal_entry_point entry = {.name = "mix", .group_size = {SLOT_WORDS, 1, 1}};
+    const struct hal_entry_point entry = {.name = "mix", .workgroup_size = {SLOT_WORDS, 1, 1}};
     const struct hal_executable_desc desc = {.label = "mix",
                                              .format = HAL_FORMAT_MSL,
                                              .data = whole ? whole_source : source,

@@ -173,9 +173,9 @@ struct msl_launch {
     const uint64_t *buffer_bytes;     /* with bounds checks: their sizes; NULL: unknown */
     const struct msl_member *members; /* with bounds checks; other pointers are not checked */
     uint32_t member_count;
-    const uint32_t *group_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */
-    uint32_t group_size[3];               /* threads per threadgroup */
-    uint32_t group_count[3];
+    const uint32_t *workgroup_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */
+    uint32_t workgroup_size[3];               /* threads per threadgroup */
+    uint32_t workgroup_count[3];
 };
 
 /* Stacks and threadgroup memory of one thread that runs kernels. */

@@ -228,7 +228,7 @@ static uint32_t own_lane(void)
 static void stop_group(struct msl_worker *worker)
 {
     uint32_t position[3];
-    const uint32_t *const size = worker->launch->group_size;
+    const uint32_t *const size = worker->launch->workgroup_size;
     const uint32_t index = worker->running->index;
     const uint32_t local[3] = {index % size[0], index / size[0] % size[1],
                                index / size[0] / size[1]};
@@ -297,17 +297,18 @@ static void run_group(struct msl_worker *worker)
 static void run_side_by_side(struct msl_worker *worker, const struct msl_abi_launch *launch,
                              uint64_t first, uint64_t last)
 {
-    worker->thread_count = launch->group_size[0] * launch->group_size[1] * launch->group_size[2];
+    worker->thread_count =
+        launch->workgroup_size[0] * launch->workgroup_size[1] * launch->workgroup_size[2];
     worker->simdgroup_count = (worker->thread_count + MSL_SIMD_WIDTH - 1) / MSL_SIMD_WIDTH;
     worker->launch = launch;
     worker->caller = (struct msl_fiber){0};
     struct msl_worker *const outer = current;
     current = worker;
     for (uint64_t i = first; i < last && worker->status == HAL_OK; i++) {
-        const uint64_t row = i / launch->group_count[0];
-        worker->group[0] = (uint32_t)(i % launch->group_count[0]);
-        worker->group[1] = (uint32_t)(row % launch->group_count[1]);
-        worker->group[2] = (uint32_t)(row / launch->group_count[1]);
+        const uint64_t row = i / launch->workgroup_count[0];
+        worker->group[0] = (uint32_t)(i % launch->workgroup_count[0]);
+        worker->group[1] = (uint32_t)(row % launch->workgroup_count[1]);
+        worker->group[2] = (uint32_t)(row / launch->workgroup_count[1]);
         run_group(worker);
     }
     for (uint32_t i = 0; worker->status != HAL_OK && i < worker->thread_count; i++)
@@ -335,7 +336,7 @@ static void add_bounds(struct msl_worker *worker, const struct msl_function *fun
         .buffer_bytes = launch->buffer_bytes,
         .buffer_mask = function->info.buffer_mask,
         .group_memory = worker->group_memory,
-        .group_bytes = launch->group_argument_bytes,
+        .group_bytes = launch->workgroup_argument_bytes,
         .group_mask = function->info.threadgroup_mask,
         .variables = worker->group_arena,
         .variable_bytes = function->info.static_group_memory_bytes,
@@ -351,12 +352,12 @@ static void add_bounds(struct msl_worker *worker, const struct msl_function *fun
 enum hal_status msl_function_run(const struct msl_function *function, struct msl_worker *worker,
                                  const struct msl_launch *launch, uint64_t first, uint64_t last)
 {
-    place_group_memory(worker, function, launch->group_argument_bytes);
+    place_group_memory(worker, function, launch->workgroup_argument_bytes);
     struct msl_abi_launch seen = {.buffers = launch->buffers,
                                   .group_memory = worker->group_memory,
                                   .group_variables = worker->group_arena};
-    memcpy(seen.group_size, launch->group_size, sizeof seen.group_size);
-    memcpy(seen.group_count, launch->group_count, sizeof seen.group_count);
+    memcpy(seen.workgroup_size, launch->workgroup_size, sizeof seen.workgroup_size);
+    memcpy(seen.workgroup_count, launch->workgroup_count, sizeof seen.workgroup_count);
     worker->kernel = function->kernel;
     worker->status = HAL_OK;
     if (first >= last)
@@ -367,7 +368,7 @@ enum hal_status msl_function_run(const struct msl_function *function, struct msl
     if (kernel->run_groups)
         kernel->run_groups(&seen, first, last);
     else if (kernel->run_split &&
-             memcmp(kernel->split_size, seen.group_size, sizeof seen.group_size) == 0)
+             memcmp(kernel->split_size, seen.workgroup_size, sizeof seen.workgroup_size) == 0)
         kernel->run_split(&seen, first, last);
     else
         run_side_by_side(worker, &seen, first, last);

@@ -99,7 +99,7 @@ static bool read_request(char **arguments, int count, struct request *request)
                 &request->entry_points[request->entry_point_count++];
             entry->name = arguments[i + 1];
             for (int d = 0; d < 3; d++)
-                if (!read_number(arguments[i + 2 + d], &entry->group_size[d]))
+                if (!read_number(arguments[i + 2 + d], &entry->workgroup_size[d]))
                     return false;
             i += 5;
         } else {
@@ -178,7 +178,7 @@ static enum hal_status check_group_size(const struct spirv_module *module,
                                         const struct spirv_entry_point *wanted)
 {
     uint32_t size[3];
-    const uint32_t *const given = wanted->group_size;
+    const uint32_t *const given = wanted->workgroup_size;
     HAL_TRY(spirv_module_group_size(module, wanted->name, size));
     if (memcmp(size, given, sizeof size) != 0)
         return hal_fail(HAL_INVALID,

@@ -60,7 +60,7 @@ struct spirv_constant {
 
 struct spirv_entry_point {
     const char *name;
-    uint32_t group_size[3]; /* must equal the module's, with constants applied */
+    uint32_t workgroup_size[3]; /* must equal the module's, with constants applied */
 };
 
 struct spirv_source {

@@ -70,8 +70,8 @@ static enum hal_status make_key(struct job *job)
     }
     for (size_t i = 0; i < source->entry_point_count; i++) {
         hal_digest_add_string(&digest, source->entry_points[i].name);
-        hal_digest_add(&digest, source->entry_points[i].group_size,
-                       sizeof source->entry_points[i].group_size);
+        hal_digest_add(&digest, source->entry_points[i].workgroup_size,
+                       sizeof source->entry_points[i].workgroup_size);
     }
     HAL_TRY(hal_digest_end(&digest, job->key.bytes));
     return msl_cache_path(NULL, &job->key, ".spirv", job->entry, sizeof job->entry);
@@ -115,7 +115,7 @@ static enum hal_status make_arguments(const struct job *job, struct arguments *o
         arguments.list[arguments.count++] = "entry";
         arguments.list[arguments.count++] = source->entry_points[i].name;
         for (size_t d = 0; d < 3; d++)
-            add_number(&arguments, source->entry_points[i].group_size[d]);
+            add_number(&arguments, source->entry_points[i].workgroup_size[d]);
     }
     return HAL_OK;
 }

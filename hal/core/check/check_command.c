@@ -229,12 +229,13 @@ enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const 
 {
     uint64_t groups;
     for (size_t i = 0; i < 3; i++) {
-        const uint64_t threads = (uint64_t)counts[i] * entry->group_size[i];
+        const uint64_t threads = (uint64_t)counts[i] * entry->workgroup_size[i];
         if (threads > UINT32_MAX)
             return hal_fail(HAL_INVALID,
                             "dispatch of '%s': %u workgroups of %u are %" PRIu64
                             " threads in dimension %zu, the limit is %u",
-                            entry->name, counts[i], entry->group_size[i], threads, i, UINT32_MAX);
+                            entry->name, counts[i], entry->workgroup_size[i], threads, i,
+                            UINT32_MAX);
     }
     if (__builtin_mul_overflow((uint64_t)counts[0] * counts[1], (uint64_t)counts[2], &groups) ||
         groups > INT64_MAX)

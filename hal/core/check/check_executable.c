@@ -8,12 +8,12 @@
 
 enum { MOST_COMPONENTS = 4 }; /* of a vector that is a constant */
 
-static enum hal_status check_group_arguments(const struct hal_device *device, const char *label,
-                                             const struct hal_entry_point *entry)
+static enum hal_status check_workgroup_arguments(const struct hal_device *device, const char *label,
+                                                 const struct hal_entry_point *entry)
 {
     uint64_t total = 0;
-    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
-        const uint32_t bytes = entry->group_argument_bytes[i];
+    for (size_t i = 0; i < HAL_MAX_WORKGROUP_ARGUMENTS; i++) {
+        const uint32_t bytes = entry->workgroup_argument_bytes[i];
         total += bytes;
         if (bytes % 16)
             return hal_fail(HAL_INVALID,
@@ -21,11 +21,11 @@ static enum hal_status check_group_arguments(const struct hal_device *device, co
                             "bytes, no multiple of 16",
                             label, entry->name, i, bytes);
     }
-    if (total > device->info.max_group_memory_bytes)
+    if (total > device->info.max_workgroup_memory_bytes)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %" PRIu64
                         " bytes of threadgroup arguments, the limit is %" PRIu64,
-                        label, entry->name, total, device->info.max_group_memory_bytes);
+                        label, entry->name, total, device->info.max_workgroup_memory_bytes);
     return HAL_OK;
 }
 
@@ -70,19 +70,19 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
     if (!entry->name || !entry->name[0])
         return hal_fail(HAL_INVALID, "executable '%s': entry point %zu has no name", label, index);
     for (size_t i = 0; i < 3; i++) {
-        const uint32_t size = entry->group_size[i];
-        if (size == 0 || size > info->max_group_size[i])
+        const uint32_t size = entry->workgroup_size[i];
+        if (size == 0 || size > info->max_workgroup_size[i])
             return hal_fail(HAL_INVALID,
                             "executable '%s', entry point '%s': a workgroup size of %u in "
                             "dimension %zu is not in 1 to %u",
-                            label, entry->name, size, i, info->max_group_size[i]);
+                            label, entry->name, size, i, info->max_workgroup_size[i]);
         threads *= size;
     }
-    if (threads > info->max_group_threads)
+    if (threads > info->max_workgroup_threads)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %" PRIu64
                         " threads per workgroup, the limit is %u",
-                        label, entry->name, threads, info->max_group_threads);
+                        label, entry->name, threads, info->max_workgroup_threads);
     if (entry->constant_bytes > info->max_constant_bytes || entry->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %u bytes of constants are no multiple "
@@ -93,7 +93,7 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u, the last is %d",
                         label, entry->name, entry->constants_slot, HAL_MAX_BINDINGS - 1);
-    return check_group_arguments(device, label, entry);
+    return check_workgroup_arguments(device, label, entry);
 }
 
 static uint64_t greatest_bits(enum hal_constant_type type)
@@ -339,20 +339,20 @@ enum hal_status hal_check_entry_constants(const struct hal_entry_point *entry, u
                     entry->name, bytes, entry->constant_bytes);
 }
 
-enum hal_status hal_check_entry_group_memory(const struct hal_entry_point *entry, uint32_t taken,
-                                             uint64_t own_bytes, uint64_t limit)
+enum hal_status hal_check_entry_workgroup_memory(const struct hal_entry_point *entry,
+                                                 uint32_t taken, uint64_t own_bytes, uint64_t limit)
 {
     uint64_t total = own_bytes;
     for (uint32_t i = 0; i < 32; i++) {
-        const bool is_taken = taken >> i & 1, has_place = i < HAL_MAX_GROUP_ARGUMENTS;
-        const uint32_t bytes = has_place ? entry->group_argument_bytes[i] : 0;
+        const bool is_taken = taken >> i & 1, has_place = i < HAL_MAX_WORKGROUP_ARGUMENTS;
+        const uint32_t bytes = has_place ? entry->workgroup_argument_bytes[i] : 0;
         if (is_taken && !has_place)
             return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%u)]], the last is %d",
-                            entry->name, i, HAL_MAX_GROUP_ARGUMENTS - 1);
+                            entry->name, i, HAL_MAX_WORKGROUP_ARGUMENTS - 1);
         if (is_taken && !bytes)
             return hal_fail(HAL_INVALID,
                             "kernel '%s' has a [[threadgroup(%u)]] argument, but the entry point "
-                            "gives it no length (group_argument_bytes)",
+                            "gives it no length (workgroup_argument_bytes)",
                             entry->name, i);
         if (!is_taken && bytes)
             return hal_fail(HAL_INVALID,
@@ -363,7 +363,7 @@ enum hal_status hal_check_entry_group_memory(const struct hal_entry_point *entry
     if (total > limit)
         return hal_fail(HAL_INVALID,
                         "kernel '%s' uses %" PRIu64
-                        " bytes of threadgroup memory, the limit is %" PRIu64,
+                        " bytes of workgroup memory, the limit is %" PRIu64,
                         entry->name, total, limit);
     return HAL_OK;
 }

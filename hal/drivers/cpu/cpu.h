@@ -72,9 +72,9 @@ struct cpu_place {
 struct cpu_entry {
     const struct msl_function *function;
     const struct msl_function_info *info;
-    uint32_t group_size[3];
+    uint32_t workgroup_size[3];
     uint32_t constant_bytes, constants_slot;
-    uint32_t group_argument_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
+    uint32_t workgroup_argument_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
     const struct hal_pipeline_layout *layout; /* NULL: bindings of set 0 are buffer slots */
     struct hal_entry_binding *bindings;
     uint32_t binding_count;

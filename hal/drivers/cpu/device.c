@@ -194,9 +194,9 @@ static void describe(const struct cpu_device *device, struct hal_device_info *ou
     out_info->queue_count = device->queue_count;
     out_info->simd_width = MSL_SIMD_WIDTH;
     for (size_t i = 0; i < 3; i++)
-        out_info->max_group_size[i] = MSL_MAX_GROUP_THREADS;
-    out_info->max_group_threads = MSL_MAX_GROUP_THREADS;
-    out_info->max_group_memory_bytes = MSL_MAX_GROUP_MEMORY_BYTES;
+        out_info->max_workgroup_size[i] = MSL_MAX_GROUP_THREADS;
+    out_info->max_workgroup_threads = MSL_MAX_GROUP_THREADS;
+    out_info->max_workgroup_memory_bytes = MSL_MAX_GROUP_MEMORY_BYTES;
     out_info->max_buffer_bytes = device->heap.limit_bytes;
     out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES;
     out_info->worker_count = device->worker_count;

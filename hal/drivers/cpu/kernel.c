@@ -44,7 +44,7 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
         };
     for (size_t i = 0; i < desc->entry_point_count; i++) {
         sizes[i].kernel = translation ? translation->entries[i].kernel : desc->entry_points[i].name;
-        memcpy(sizes[i].size, desc->entry_points[i].group_size, sizeof sizes[i].size);
+        memcpy(sizes[i].size, desc->entry_points[i].workgroup_size, sizeof sizes[i].size);
     }
     const struct msl_source source = {
         .name = desc->label,
@@ -127,13 +127,13 @@ static enum hal_status find_entry(const struct msl_library *library,
     if (found != HAL_OK)
         return found == HAL_NOT_FOUND ? HAL_INVALID : found;
     entry->info = msl_function_get_info(entry->function);
-    memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
+    memcpy(entry->workgroup_size, wanted->workgroup_size, sizeof entry->workgroup_size);
     HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
-    memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
-           sizeof wanted->group_argument_bytes);
-    return hal_check_entry_group_memory(wanted, entry->info->threadgroup_mask,
-                                        entry->info->static_group_memory_bytes,
-                                        MSL_MAX_GROUP_MEMORY_BYTES);
+    memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
+           sizeof wanted->workgroup_argument_bytes);
+    return hal_check_entry_workgroup_memory(wanted, entry->info->threadgroup_mask,
+                                            entry->info->static_group_memory_bytes,
+                                            MSL_MAX_GROUP_MEMORY_BYTES);
 }
 
 /* ---- Reflection --------------------------------------------------------------------------- */
@@ -308,7 +308,7 @@ enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_exe
 {
     (void)self;
     const struct cpu_entry *own = &to_cpu_executable(executable)->entries[entry];
-    out_info->group_memory_bytes = own->info->static_group_memory_bytes;
+    out_info->workgroup_memory_bytes = own->info->static_group_memory_bytes;
     out_info->bindings = own->bindings;
     out_info->binding_count = own->binding_count;
     return HAL_OK;

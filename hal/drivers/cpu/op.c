@@ -38,13 +38,15 @@ enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t numb
 static struct msl_launch resolve(const struct cpu_op *op, const struct cpu_counts *counts)
 {
     struct msl_launch launch = op->dispatch.launch;
-    memcpy(launch.group_count, counts[op->dispatch.indirect].groups, sizeof launch.group_count);
+    memcpy(launch.workgroup_count, counts[op->dispatch.indirect].groups,
+           sizeof launch.workgroup_count);
     return launch;
 }
 
 static uint64_t groups_of(const struct msl_launch *launch)
 {
-    return (uint64_t)launch->group_count[0] * launch->group_count[1] * launch->group_count[2];
+    return (uint64_t)launch->workgroup_count[0] * launch->workgroup_count[1] *
+           launch->workgroup_count[2];
 }
 
 /* The tiles of an indirect dispatch share its groups, however many there are. */

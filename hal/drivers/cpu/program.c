@@ -389,8 +389,9 @@ static enum hal_status make_launch(struct builder *builder, const struct hal_exe
     const struct hal_dispatch_state *state = &builder->commands->states[state_number];
     if (executable->object.id != builder->executable || entry_number != builder->entry ||
         state_number != builder->state) {
-        builder->launch = (struct msl_launch){.group_argument_bytes = entry->group_argument_bytes};
-        memcpy(builder->launch.group_size, entry->group_size, sizeof entry->group_size);
+        builder->launch =
+            (struct msl_launch){.workgroup_argument_bytes = entry->workgroup_argument_bytes};
+        memcpy(builder->launch.workgroup_size, entry->workgroup_size, sizeof entry->workgroup_size);
         HAL_TRY(make_table(builder, entry, state, &builder->launch.buffers));
         HAL_TRY(watch_bounds(builder, entry, state));
         builder->executable = executable->object.id;
@@ -417,7 +418,7 @@ static enum hal_status add_dispatch(struct builder *builder,
     const uint64_t tiles = tiles_of_a_dispatch(builder);
     struct cpu_op op = {.kind = CPU_OP_DISPATCH};
     HAL_TRY(make_launch(builder, dispatch->executable, dispatch->entry, dispatch->state, &op));
-    memcpy(op.dispatch.launch.group_count, count, sizeof dispatch->workgroup_count);
+    memcpy(op.dispatch.launch.workgroup_count, count, sizeof dispatch->workgroup_count);
     return add_op(builder, CPU_DISPATCHES, op, groups, groups ? (groups - 1) / tiles + 1 : 1);
 }
 

@@ -78,7 +78,7 @@ enum hal_status metal_builder_make_builtin(struct metal_builder *builder,
     struct metal_op op = {.kind = METAL_OP_DISPATCH};
     op.dispatch.pipeline = pipeline;
     op.dispatch.number = METAL_NO_NUMBER;
-    op.dispatch.group_size = op.dispatch.group_count = MTLSizeMake(1, 1, 1);
+    op.dispatch.workgroup_size = op.dispatch.workgroup_count = MTLSizeMake(1, 1, 1);
     op.dispatch.first_argument = first_argument;
     op.dispatch.argument_count = builder->program->argument_count - first_argument;
     uint8_t *copy = metal_builder_add_bytes(builder, &op, (uint32_t)op.dispatch.argument_count,

@@ -267,11 +267,11 @@ static void describe(const struct metal_device *device, struct hal_device_info *
     metal_describe_target(system, out_info);
     out_info->queue_count = device->queue_count;
     out_info->simd_width = narrow(device->builtin.fill.threadExecutionWidth);
-    out_info->max_group_size[0] = narrow(most.width);
-    out_info->max_group_size[1] = narrow(most.height);
-    out_info->max_group_size[2] = narrow(most.depth);
-    out_info->max_group_threads = narrow(most.width);
-    out_info->max_group_memory_bytes = system.maxThreadgroupMemoryLength;
+    out_info->max_workgroup_size[0] = narrow(most.width);
+    out_info->max_workgroup_size[1] = narrow(most.height);
+    out_info->max_workgroup_size[2] = narrow(most.depth);
+    out_info->max_workgroup_threads = narrow(most.width);
+    out_info->max_workgroup_memory_bytes = system.maxThreadgroupMemoryLength;
     out_info->max_buffer_bytes = system.maxBufferLength;
     out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES;
     out_info->format_count = metal_executable_formats(out_info->formats);

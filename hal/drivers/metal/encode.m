@@ -157,9 +157,9 @@ static void set_state(struct encoder *encoder, const struct metal_op *op)
                            atIndex:bytes->slot];
         encoder->bound[bytes->slot].buffer = nil;
     }
-    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
-        if (op->dispatch.group_argument_bytes[i])
-            [encoder->compute setThreadgroupMemoryLength:op->dispatch.group_argument_bytes[i]
+    for (size_t i = 0; i < HAL_MAX_WORKGROUP_ARGUMENTS; i++)
+        if (op->dispatch.workgroup_argument_bytes[i])
+            [encoder->compute setThreadgroupMemoryLength:op->dispatch.workgroup_argument_bytes[i]
                                                  atIndex:i];
 }
 
@@ -168,10 +168,10 @@ static void launch(struct encoder *encoder, const struct metal_op *op)
     if (op->dispatch.is_indirect)
         [encoder->compute dispatchThreadgroupsWithIndirectBuffer:encoder->target->counts
                                             indirectBufferOffset:op->dispatch.counts_offset
-                                           threadsPerThreadgroup:op->dispatch.group_size];
+                                           threadsPerThreadgroup:op->dispatch.workgroup_size];
     else
-        [encoder->compute dispatchThreadgroups:op->dispatch.group_count
-                         threadsPerThreadgroup:op->dispatch.group_size];
+        [encoder->compute dispatchThreadgroups:op->dispatch.workgroup_count
+                         threadsPerThreadgroup:op->dispatch.workgroup_size];
 }
 
 static void sample(struct encoder *encoder, const struct metal_sample_place *place,

@@ -111,9 +111,9 @@ static enum hal_status make_dispatch(struct metal_builder *builder, const struct
     const struct hal_dispatch_state *state = &builder->commands->states[launch->state];
     struct metal_op op = {.kind = METAL_OP_DISPATCH};
     op.dispatch.pipeline = entry->pipeline;
-    op.dispatch.group_size = entry->group_size;
-    memcpy(op.dispatch.group_argument_bytes, entry->group_argument_bytes,
-           sizeof op.dispatch.group_argument_bytes);
+    op.dispatch.workgroup_size = entry->workgroup_size;
+    memcpy(op.dispatch.workgroup_argument_bytes, entry->workgroup_argument_bytes,
+           sizeof op.dispatch.workgroup_argument_bytes);
     op.dispatch.first_argument = builder->program->argument_count;
     HAL_TRY(entry->layout ? add_sets(builder, entry, state) : add_bindings(builder, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
@@ -131,7 +131,7 @@ enum hal_status metal_builder_add_dispatch(struct metal_builder *builder,
     const uint32_t *count = dispatch->workgroup_count;
     struct metal_op op;
     HAL_TRY(make_dispatch(builder, &launch, &op));
-    op.dispatch.group_count = MTLSizeMake(count[0], count[1], count[2]);
+    op.dispatch.workgroup_count = MTLSizeMake(count[0], count[1], count[2]);
     return count[0] && count[1] && count[2] ? metal_builder_add_op(builder, &op) : HAL_OK;
 }
 
@@ -144,7 +144,7 @@ static enum hal_status add_check(struct metal_builder *builder, const struct hal
     struct metal_counts_arguments arguments = {.reserved = 0};
     const size_t before = builder->program->argument_count;
     struct metal_op op;
-    memcpy(arguments.group_size, entry->group_size, sizeof arguments.group_size);
+    memcpy(arguments.workgroup_size, entry->workgroup_size, sizeof arguments.workgroup_size);
     HAL_TRY(metal_builder_add_buffer(builder, 0, to_metal_buffer(counts)->buffer,
                                      to_metal_buffer(counts)->origin + offset));
     HAL_TRY(metal_builder_add_argument(

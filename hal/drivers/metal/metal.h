@@ -138,11 +138,11 @@ struct metal_place {
 
 struct metal_entry {
     id<MTLComputePipelineState> pipeline;
-    MTLSize group_size;
+    MTLSize workgroup_size;
     uint32_t buffer_mask;             /* the kernel's [[buffer(i)]] parameters */
     uint32_t read_mask, written_mask; /* those that it may read, and write */
     uint32_t constant_bytes, constants_slot;
-    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
+    uint32_t workgroup_argument_bytes[HAL_MAX_WORKGROUP_ARGUMENTS];
     uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
     const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound individually */
     struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]], without a layout */
@@ -219,7 +219,7 @@ struct metal_copy_arguments {
 
 /* For an indirect dispatch: the product of each with its count must fit 32 bits. */
 struct metal_counts_arguments {
-    uint32_t group_size[3];
+    uint32_t workgroup_size[3];
     uint32_t reserved;
 };
 

@@ -158,7 +158,7 @@ static enum hal_status check_entry(const struct metal_device *device,
                                    const struct metal_entry *entry, bool from_spirv, uint32_t taken)
 {
     const uint64_t threads =
-        (uint64_t)wanted->group_size[0] * wanted->group_size[1] * wanted->group_size[2];
+        (uint64_t)wanted->workgroup_size[0] * wanted->workgroup_size[1] * wanted->workgroup_size[2];
     const uint64_t most = entry->pipeline.maxTotalThreadsPerThreadgroup;
     if (!from_spirv) /* whose constants the translation places */
         HAL_TRY(hal_check_entry_slot(wanted, entry->buffer_mask >> wanted->constants_slot & 1));
@@ -166,9 +166,9 @@ static enum hal_status check_entry(const struct metal_device *device,
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has workgroups of %llu threads, the limit for it is %llu",
                         wanted->name, (unsigned long long)threads, (unsigned long long)most);
-    return hal_check_entry_group_memory(wanted, taken,
-                                        entry->pipeline.staticThreadgroupMemoryLength,
-                                        device->device.maxThreadgroupMemoryLength);
+    return hal_check_entry_workgroup_memory(wanted, taken,
+                                            entry->pipeline.staticThreadgroupMemoryLength,
+                                            device->device.maxThreadgroupMemoryLength);
 }
 
 /* Each buffer that the kernel takes is a descriptor set, or its constants. */
@@ -268,10 +268,10 @@ static enum hal_status make_pipeline(struct building *building, id<MTLFunction> 
     building->descriptors[index] = descriptor;
     if (!entry->pipeline)
         return hal_fail(HAL_INVALID, "kernel '%s': %s", wanted->name, metal_error_text(error));
-    entry->group_size =
-        MTLSizeMake(wanted->group_size[0], wanted->group_size[1], wanted->group_size[2]);
-    memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
-           sizeof entry->group_argument_bytes);
+    entry->workgroup_size = MTLSizeMake(wanted->workgroup_size[0], wanted->workgroup_size[1],
+                                        wanted->workgroup_size[2]);
+    memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
+           sizeof entry->workgroup_argument_bytes);
     HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
     const uint32_t taken = read_reflection(reflection, entry);
     HAL_TRY(check_sets(device, wanted, entry));

@@ -100,12 +100,12 @@ struct metal_op {
         } copy;
         struct {
             id<MTLComputePipelineState> pipeline;
-            MTLSize group_size, group_count;
+            MTLSize workgroup_size, workgroup_count;
             size_t first_argument, argument_count;
             struct metal_bytes bytes[METAL_BYTES_PER_DISPATCH];
             size_t bytes_count;
-            uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
-            bool is_indirect; /* group_count is in the submission's counts */
+            uint32_t workgroup_argument_bytes[HAL_MAX_WORKGROUP_ARGUMENTS];
+            bool is_indirect; /* workgroup_count is in the submission's counts */
             size_t counts_offset;
             uint32_t number; /* among the command buffer's dispatches; METAL_NO_NUMBER: our own */
         } dispatch;

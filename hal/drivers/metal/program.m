@@ -18,8 +18,8 @@ static enum hal_status add_chunks(struct metal_builder *builder, struct metal_op
 {
     const uint64_t chunks = (end + METAL_CHUNK_BYTES - 1) / METAL_CHUNK_BYTES;
     const uint32_t threads = builder->device->builtin.group_threads;
-    op.dispatch.group_size = MTLSizeMake(threads, 1, 1);
-    op.dispatch.group_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
+    op.dispatch.workgroup_size = MTLSizeMake(threads, 1, 1);
+    op.dispatch.workgroup_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
     return metal_builder_add_op(builder, &op);
 }
 

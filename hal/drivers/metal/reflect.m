@@ -220,7 +220,7 @@ enum hal_status metal_entry_reflect(struct hal_driver_device *self, struct hal_e
 {
     (void)self;
     const struct metal_entry *own = &to_metal_executable(base)->entries[entry];
-    out_info->group_memory_bytes = own->pipeline.staticThreadgroupMemoryLength;
+    out_info->workgroup_memory_bytes = own->pipeline.staticThreadgroupMemoryLength;
     out_info->bindings = own->bindings;
     out_info->binding_count = own->binding_count;
     return HAL_OK;

@@ -32,8 +32,8 @@ enum hal_status metal_spirv_translate(const struct hal_executable_desc *desc,
         };
     for (size_t i = 0; status == HAL_OK && i < desc->entry_point_count; i++) {
         entries[i].name = desc->entry_points[i].name;
-        memcpy(entries[i].group_size, desc->entry_points[i].group_size,
-               sizeof entries[i].group_size);
+        memcpy(entries[i].workgroup_size, desc->entry_points[i].workgroup_size,
+               sizeof entries[i].workgroup_size);
     }
     const struct spirv_source source = {
         .name = desc->label,

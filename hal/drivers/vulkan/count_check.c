@@ -31,7 +31,7 @@ enum hal_status vulkan_count_check_create(struct vulkan_device *device)
 static uint32_t limit_of(const struct vulkan_device *device, const struct hal_entry_point *entry,
                          size_t dimension)
 {
-    const uint32_t by_threads = UINT32_MAX / entry->group_size[dimension];
+    const uint32_t by_threads = UINT32_MAX / entry->workgroup_size[dimension];
     const uint32_t by_device = device->limits.maxComputeWorkGroupCount[dimension];
     return by_threads < by_device ? by_threads : by_device;
 }

@@ -503,10 +503,10 @@ static void describe(const struct vulkan_device *device, uint32_t index,
              device->has_push ? "push-descriptors" : "");
     out_info->queue_count = device->queue_count;
     out_info->simd_width = device->subgroup_size;
-    memcpy(out_info->max_group_size, limits->maxComputeWorkGroupSize,
-           sizeof out_info->max_group_size);
-    out_info->max_group_threads = limits->maxComputeWorkGroupInvocations;
-    out_info->max_group_memory_bytes = limits->maxComputeSharedMemorySize;
+    memcpy(out_info->max_workgroup_size, limits->maxComputeWorkGroupSize,
+           sizeof out_info->max_workgroup_size);
+    out_info->max_workgroup_threads = limits->maxComputeWorkGroupInvocations;
+    out_info->max_workgroup_memory_bytes = limits->maxComputeSharedMemorySize;
     out_info->max_buffer_bytes = device->max_allocation_bytes;
     out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES; /* in a buffer, if need be */
     out_info->formats[out_info->format_count++] = HAL_FORMAT_SPIRV;

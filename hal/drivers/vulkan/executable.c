@@ -131,8 +131,8 @@ static enum hal_status translate(const struct hal_executable_desc *desc,
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu entry points", desc->entry_point_count);
     for (size_t i = 0; i < desc->entry_point_count; i++) {
         entries[i].name = desc->entry_points[i].name;
-        memcpy(entries[i].group_size, desc->entry_points[i].group_size,
-               sizeof entries[i].group_size);
+        memcpy(entries[i].workgroup_size, desc->entry_points[i].workgroup_size,
+               sizeof entries[i].workgroup_size);
     }
     const struct spirv_source source = {
         .name = desc->label,

@@ -141,7 +141,7 @@ static const char hold_source[] =
 
 static struct hal_executable *make_hold(struct hal_device *device)
 {
-    static const struct hal_entry_point entry = {.name = "hold", .group_size = {1, 1, 1}};
+    static const struct hal_entry_point entry = {.name = "hold", .workgroup_size = {1, 1, 1}};
     struct hal_executable *executable;
     assert_ok(hal_executable_create(device,
                                     &(struct hal_executable_desc){.label = "hold",
@@ -211,7 +211,7 @@ TEST(pipelines_are_made_in_parallel)
         snprintf(names[i], sizeof names[i], "k%zu", i);
         snprintf(source + strlen(source), sizeof source - strlen(source), "kernel void k%zu() {}\n",
                  i);
-        entries[i] = (struct hal_entry_point){.name = names[i], .group_size = {1, 1, 1}};
+        entries[i] = (struct hal_entry_point){.name = names[i], .workgroup_size = {1, 1, 1}};
     }
     const struct hal_executable_desc desc = {.label = "many",
                                              .format = HAL_FORMAT_MSL,

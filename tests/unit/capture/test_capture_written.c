@@ -103,7 +103,7 @@ TEST_EACH(what_nobody_wrote_is_zero, on_any, on_private)
                                  "[[thread_position_in_grid]]) { if (at > 1000) out[at] = 1; }";
     struct captured captured;
     struct hal_device *device = begin("cpu");
-    const struct hal_entry_point entry = {.name = "touch", .group_size = {1, 1, 1}};
+    const struct hal_entry_point entry = {.name = "touch", .workgroup_size = {1, 1, 1}};
     const struct hal_executable_variant variant = {HAL_FORMAT_MSL, source, sizeof source - 1};
     const struct hal_executable_desc desc = {
         .variants = &variant, .variant_count = 1, .entry_points = &entry, .entry_point_count = 1};
@@ -140,7 +140,7 @@ TEST_EACH(what_kernels_only_read_has_none, contents_by_pages)
                                  "{ out[0] = in[0]; }";
     struct captured captured;
     struct hal_device *device = begin("cpu");
-    const struct hal_entry_point entry = {.name = "copy", .group_size = {1, 1, 1}};
+    const struct hal_entry_point entry = {.name = "copy", .workgroup_size = {1, 1, 1}};
     const struct hal_executable_variant variant = {HAL_FORMAT_MSL, source, sizeof source - 1};
     const struct hal_executable_desc desc = {
         .variants = &variant, .variant_count = 1, .entry_points = &entry, .entry_point_count = 1};

@@ -465,17 +465,17 @@ TEST(threadgroup_arguments_have_lengths)
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "kernel 'borrow' has a [[threadgroup(0)]] argument, but the entry point gives it "
                  "no length");
-    entry.group_argument_bytes[0] = 24;
+    entry.workgroup_argument_bytes[0] = 24;
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "entry point 'borrow': threadgroup argument 0 has 24 bytes, no multiple of 16");
-    entry.group_argument_bytes[0] = 32784;
+    entry.workgroup_argument_bytes[0] = 32784;
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "32784 bytes of threadgroup arguments, the limit is 32768");
-    entry.group_argument_bytes[0] = 32;
-    entry.group_argument_bytes[3] = 16;
+    entry.workgroup_argument_bytes[0] = 32;
+    entry.workgroup_argument_bytes[3] = 16;
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "kernel 'borrow' has no [[threadgroup(3)]] argument for 16 bytes");
-    entry.group_argument_bytes[3] = 0;
+    entry.workgroup_argument_bytes[3] = 0;
     assert_ok(try_to_create(&desc));
 }
 

@@ -15,7 +15,7 @@ static const char source[] = "#include <metal_stdlib>\n"
 
 static void run(const char *uri, float out[3])
 {
-    const struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
+    const struct hal_entry_point entry = {.name = "k", .workgroup_size = {1, 1, 1}};
     const struct hal_executable_desc desc = {.label = "k.metal",
                                              .format = HAL_FORMAT_MSL,
                                              .data = source,

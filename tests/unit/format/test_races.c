@@ -652,8 +652,9 @@ static void run_commands(const struct machine *m, const struct program *program)
 static uint64_t count_races(struct fixture *f, const struct program *program, bool submissions)
 {
     struct machine m = {.device = fixture_device("cpu?threads=2&queues=2")};
-    static const struct hal_entry_point entries[2] = {{.name = "add", .group_size = {1, 1, 1}},
-                                                      {.name = "move", .group_size = {1, 1, 1}}};
+    static const struct hal_entry_point entries[2] = {
+        {.name = "add", .workgroup_size = {1, 1, 1}},
+        {.name = "move", .workgroup_size = {1, 1, 1}}};
     struct captured captured;
     struct trace_races races;
     captured_begin(m.device, f->path);

@@ -112,7 +112,7 @@ static enum hal_status compile(struct hal_executable_desc desc)
 /* In whatever order; each index once, but for components. */
 TEST(constants_are_told_apart)
 {
-    struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
+    struct hal_entry_point entry = {.name = "k", .workgroup_size = {1, 1, 1}};
     struct hal_constant *const values = calloc(HAL_MAX_LIST + 1, sizeof *values);
     assert_non_null(values);
     for (uint32_t i = 0; i <= HAL_MAX_LIST; i++)
@@ -142,7 +142,7 @@ TEST(constants_are_told_apart)
 
 TEST(executables)
 {
-    struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
+    struct hal_entry_point entry = {.name = "k", .workgroup_size = {1, 1, 1}};
     struct hal_constant constant = {.index = 3, .type = HAL_CONSTANT_BOOL, .bits = 2};
     struct hal_executable_desc desc = {.label = "exe",
                                        .format = HAL_FORMAT_MSL,
@@ -186,13 +186,13 @@ TEST(executables)
     entry.name = "";
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";
-    entry.group_size[1] = 0;
+    entry.workgroup_size[1] = 0;
     assert_fails(compile(desc), HAL_INVALID, "size of 0 in dimension 1");
-    entry.group_size[1] = 1025;
+    entry.workgroup_size[1] = 1025;
     assert_fails(compile(desc), HAL_INVALID, "1025 in dimension 1 is not in 1 to 1024");
-    entry.group_size[1] = entry.group_size[2] = 64;
+    entry.workgroup_size[1] = entry.workgroup_size[2] = 64;
     assert_fails(compile(desc), HAL_INVALID, "'k': 4096 threads per workgroup, the limit is 1024");
-    entry.group_size[1] = entry.group_size[2] = 1;
+    entry.workgroup_size[1] = entry.workgroup_size[2] = 1;
     entry.constant_bytes = 6;
     assert_fails(compile(desc), HAL_INVALID, "6 bytes of constants");
     entry.constant_bytes = HAL_MAX_CONSTANT_BYTES + 4;
@@ -212,7 +212,7 @@ TEST(a_device_may_take_fewer_constants)
     const uint32_t most = device->info.max_constant_bytes, few = 128;
     const uint8_t data[132] = {0};
     struct hal_entry_point entry = {
-        .name = "k", .group_size = {1, 1, 1}, .constant_bytes = few + 4};
+        .name = "k", .workgroup_size = {1, 1, 1}, .constant_bytes = few + 4};
     const struct hal_executable_desc desc = {.label = "exe",
                                              .format = HAL_FORMAT_METALLIB,
                                              .data = "x",

@@ -196,7 +196,7 @@ TEST(what_is_filled_in_has_the_size_of_the_program)
 TEST(lists_of_longer_descriptions_are_walked)
 {
     static const char source[] = "kernel void f(device uint *x [[buffer(0)]]) { x[0] = 1; }";
-    static const struct hal_entry_point entry = {.name = "f", .group_size = {1, 1, 1}};
+    static const struct hal_entry_point entry = {.name = "f", .workgroup_size = {1, 1, 1}};
     enum { COUNT = 3 };
     struct hal_device *device = fixture_device("cpu");
     struct hal_executable_cache *cache;

@@ -41,8 +41,8 @@ struct msl_fission_result fission_run_on(LLVMModuleRef module, uint32_t threads,
 {
     LLVMTargetMachineRef machine;
     assert_int_equal(msl_pipeline_machine(&machine), HAL_OK);
-    const struct msl_fission_kernel kernel = {.function = "k",
-                                              .group_size = {threads, threads > 0, threads > 0}};
+    const struct msl_fission_kernel kernel = {
+        .function = "k", .workgroup_size = {threads, threads > 0, threads > 0}};
     struct msl_fission_result result = {0};
     assert_int_equal(msl_fission_run(module, machine, &kernel, 1, &result), expected);
     char *message = NULL;

@@ -32,8 +32,8 @@ void fixture_release(struct fixture_kernel *kernel)
 }
 
 void fixture_run(const struct fixture_kernel *kernel, void *const *buffers, size_t buffer_count,
-                 const uint32_t *group_bytes, const uint32_t group_count[3],
-                 const uint32_t group_size[3])
+                 const uint32_t *group_bytes, const uint32_t workgroup_count[3],
+                 const uint32_t workgroup_size[3])
 {
     void *all[MSL_MAX_BUFFERS] = {0};
     uint32_t all_bytes[MSL_MAX_THREADGROUP_ARGUMENTS] = {0};
@@ -41,10 +41,10 @@ void fixture_run(const struct fixture_kernel *kernel, void *const *buffers, size
         all[i] = buffers[i];
     if (group_bytes)
         all_bytes[0] = group_bytes[0];
-    struct msl_launch launch = {.buffers = all, .group_argument_bytes = all_bytes};
-    memcpy(launch.group_count, group_count, sizeof launch.group_count);
-    memcpy(launch.group_size, group_size, sizeof launch.group_size);
-    const uint64_t groups = (uint64_t)group_count[0] * group_count[1] * group_count[2];
+    struct msl_launch launch = {.buffers = all, .workgroup_argument_bytes = all_bytes};
+    memcpy(launch.workgroup_count, workgroup_count, sizeof launch.workgroup_count);
+    memcpy(launch.workgroup_size, workgroup_size, sizeof launch.workgroup_size);
+    const uint64_t groups = (uint64_t)workgroup_count[0] * workgroup_count[1] * workgroup_count[2];
     assert_int_equal(msl_function_run(kernel->function, kernel->worker, &launch, 0, groups),
                      HAL_OK);
 }

@@ -21,8 +21,8 @@ void fixture_release(struct fixture_kernel *kernel);
 
 /* Runs all groups; `buffers` by index, `group_bytes` may be NULL. Sizes are x, y, z. */
 void fixture_run(const struct fixture_kernel *kernel, void *const *buffers, size_t buffer_count,
-                 const uint32_t *group_bytes, const uint32_t group_count[3],
-                 const uint32_t group_size[3]);
+                 const uint32_t *group_bytes, const uint32_t workgroup_count[3],
+                 const uint32_t workgroup_size[3]);
 
 /* Compiles, runs one row of groups over up to four buffers, releases. */
 void fixture_run_source(const char *source, const char *name, void *const *buffers,

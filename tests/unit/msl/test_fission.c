@@ -121,7 +121,7 @@ static const char taint_text[] = "declare void @__msl_group_barrier()\n"
 TEST(taint_follows_values_and_branches)
 {
     LLVMModuleRef module = fission_parse(taint_text);
-    const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
+    const struct msl_fission_kernel kernel = {.function = "k", .workgroup_size = {64, 1, 1}};
     struct fission f = {.module = module,
                         .function = LLVMGetNamedFunction(module, "k"),
                         .kernel = &kernel,

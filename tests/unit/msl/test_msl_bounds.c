@@ -32,9 +32,9 @@ static enum hal_status run(const struct fixture_kernel *kernel, int32_t at)
     const uint32_t group_bytes[MSL_MAX_THREADGROUP_ARGUMENTS] = {ARGUMENT_BYTES};
     const struct msl_launch launch = {.buffers = buffers,
                                       .buffer_bytes = bytes,
-                                      .group_argument_bytes = group_bytes,
-                                      .group_size = {THREADS, 1, 1},
-                                      .group_count = {GROUPS, 1, 1}};
+                                      .workgroup_argument_bytes = group_bytes,
+                                      .workgroup_size = {THREADS, 1, 1},
+                                      .workgroup_count = {GROUPS, 1, 1}};
     memset(&memory, 0, sizeof memory);
     memory.at = at;
     return msl_function_run(kernel->function, kernel->worker, &launch, 0, GROUPS);
@@ -160,7 +160,7 @@ TEST(lengths_may_be_unknown)
         "int(i); }");
     void *const buffers[MSL_MAX_BUFFERS] = {memory.o};
     const struct msl_launch launch = {
-        .buffers = buffers, .group_size = {THREADS, 1, 1}, .group_count = {GROUPS, 1, 1}};
+        .buffers = buffers, .workgroup_size = {THREADS, 1, 1}, .workgroup_count = {GROUPS, 1, 1}};
     assert_int_equal(msl_function_run(kernel.function, kernel.worker, &launch, 0, GROUPS), HAL_OK);
     assert_int_equal(memory.o[THREADS * GROUPS - 1], THREADS * GROUPS - 1);
     fixture_release(&kernel);

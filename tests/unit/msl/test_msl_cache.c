@@ -343,7 +343,7 @@ static pid_t start_child(const char *source, int32_t expected)
         void *buffers[MSL_MAX_BUFFERS] = {&out};
         const struct msl_source desc = {.text = source, .bytes = strlen(source)};
         const struct msl_launch launch = {
-            .buffers = buffers, .group_size = {1, 1, 1}, .group_count = {1, 1, 1}};
+            .buffers = buffers, .workgroup_size = {1, 1, 1}, .workgroup_count = {1, 1, 1}};
         if (msl_compile(&desc, &library) != HAL_OK ||
             msl_library_find(library, "f", &function) != HAL_OK ||
             msl_worker_create(&worker) != HAL_OK) {

@@ -32,8 +32,9 @@ TEST(partial_ranges)
             for (uint32_t last = first; last <= GX * GY; last++) {
                 uint32_t out[COUNT] = {0};
                 void *const buffers[MSL_MAX_BUFFERS] = {out};
-                const struct msl_launch launch = {
-                    .buffers = buffers, .group_size = {SX, SY, 1}, .group_count = {GX, GY, 1}};
+                const struct msl_launch launch = {.buffers = buffers,
+                                                  .workgroup_size = {SX, SY, 1},
+                                                  .workgroup_count = {GX, GY, 1}};
                 assert_int_equal(
                     msl_function_run(kernel.function, kernel.worker, &launch, first, last), HAL_OK);
                 for (uint32_t i = 0; i < COUNT; i++) {
@@ -140,7 +141,7 @@ static void *run_share(void *argument)
 static void run_shared(const struct msl_function *function, void *const *buffers)
 {
     const struct msl_launch launch = {
-        .buffers = buffers, .group_size = {64, 1, 1}, .group_count = {SHARED_GROUPS, 1, 1}};
+        .buffers = buffers, .workgroup_size = {64, 1, 1}, .workgroup_count = {SHARED_GROUPS, 1, 1}};
     pthread_t threads[SHARED_THREADS];
     struct shared_run runs[SHARED_THREADS];
     for (uint64_t i = 0; i < SHARED_THREADS; i++) {

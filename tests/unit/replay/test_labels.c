@@ -90,7 +90,7 @@ static void create_objects(struct fixture *f)
         &(struct hal_pipeline_layout_desc){
             .label = labels.pipeline_layout, .sets = &f->set_layout, .set_count = 1},
         &f->pipeline_layout));
-    const struct hal_entry_point point = {.name = "one", .group_size = {1, 1, 1}};
+    const struct hal_entry_point point = {.name = "one", .workgroup_size = {1, 1, 1}};
     const struct hal_executable_desc desc = {.label = labels.executable,
                                              .format = HAL_FORMAT_MSL,
                                              .data = kernel,

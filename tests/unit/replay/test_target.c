@@ -9,8 +9,8 @@ static const struct hal_device_info device = {
     .features = "avx,avx2,fma",
     .queue_count = 2,
     .simd_width = 32,
-    .max_group_size = {1024, 512, 64},
-    .max_group_threads = 1024,
+    .max_workgroup_size = {1024, 512, 64},
+    .max_workgroup_threads = 1024,
     .max_buffer_bytes = 1 << 20,
     .max_constant_bytes = 128,
 };
@@ -42,7 +42,7 @@ TEST(what_is_missing_is_named_with_its_limit)
     plan.largest_buffer_bytes = 1 << 20;
     plan.largest_group_threads = 1024;
     plan.largest_constant_bytes = 128;
-    memcpy(plan.largest_group_size, device.max_group_size, sizeof plan.largest_group_size);
+    memcpy(plan.largest_group_size, device.max_workgroup_size, sizeof plan.largest_group_size);
     assert_int_equal(replay_target_check(&plan, &device), HAL_OK);
     struct replay_plan_info more = plan;
     more.queue_count = 3;
@@ -106,7 +106,7 @@ TEST(formats_and_group_memory_are_noted)
     struct trace_device recorded = same;
     here.format_count = 1;
     here.formats[0] = HAL_FORMAT_MSL;
-    here.max_group_memory_bytes = 32768;
+    here.max_workgroup_memory_bytes = 32768;
     recorded.format_count = 2;
     recorded.formats[0] = HAL_FORMAT_METALLIB;
     recorded.formats[1] = HAL_FORMAT_MSL;

@@ -60,7 +60,7 @@ static enum hal_status create(const struct spirv_launch *launch, struct hal_exec
         .name = launch->entry ? launch->entry : "main",
         .constant_bytes = launch->push_bytes,
     };
-    set_three(entry.group_size, launch->group_size, 64);
+    set_three(entry.workgroup_size, launch->workgroup_size, 64);
     const struct hal_executable_desc desc = {
         .label = "test.spv",
         .format = HAL_FORMAT_SPIRV,

@@ -14,12 +14,12 @@ struct spirv_place {
     size_t bytes;
 };
 
-/* Zero: group_size and groups are {64, 1, 1} and {1, 1, 1}, the entry point is "main". */
+/* Zero: workgroup_size and groups are {64, 1, 1} and {1, 1, 1}, the entry point is "main". */
 struct spirv_launch {
     const uint32_t *words;
     size_t bytes;
     const char *entry;
-    uint32_t group_size[3], groups[3];
+    uint32_t workgroup_size[3], groups[3];
     const struct hal_constant *constants;
     size_t constant_count;
     const void *push;

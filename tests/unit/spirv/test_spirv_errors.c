@@ -39,19 +39,19 @@ TEST(unsupported_modules)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct spirv_launch launch = {
-            .words = cases[i].words, .bytes = cases[i].bytes, .group_size = {8, 1, 1}};
+            .words = cases[i].words, .bytes = cases[i].bytes, .workgroup_size = {8, 1, 1}};
         REFUSED(launch, cases[i].status, cases[i].text);
     }
 }
 
 TEST(wrong_entry_points)
 {
-    REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_add), .group_size = {32, 1, 1}}), HAL_INVALID,
-            "64 x 1 x 1");
+    REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_add), .workgroup_size = {32, 1, 1}}),
+            HAL_INVALID, "64 x 1 x 1");
     REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_add), .entry = "Main"}), HAL_INVALID,
             "entry point 'Main'");
     assert_non_null(strstr(hal_message(), "1 compute entry points: 'main'"));
-    REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_spec_group_size), .group_size = {8, 4, 1}}),
+    REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_spec_group_size), .workgroup_size = {8, 4, 1}}),
             HAL_INVALID, "1 x 1 x 1");
     REFUSED(((struct spirv_launch){SPIRV_MODULE(spv_push), .push_bytes = 8}), HAL_INVALID,
             "16 bytes of push constants");

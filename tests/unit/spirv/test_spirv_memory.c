@@ -141,9 +141,9 @@ TEST(constants_size_arrays)
             x[i] = i * i;
         for (uint32_t i = 0; i < tiles * 32; i++)
             wanted = wanted * 3 + x[i] * (i / 32 + 1);
-        spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_spec_array), .group_size = {32, 1, 1},
-                                            .constants = &constant, .constant_count = 1,
-                                            .places = {SPIRV_PLACE(0, 0, x)}});
+        spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_spec_array),
+                                            .workgroup_size = {32, 1, 1}, .constants = &constant,
+                                            .constant_count = 1, .places = {SPIRV_PLACE(0, 0, x)}});
         for (uint32_t i = 0; i < 32; i++)
             assert_int_equal(x[i], wanted + tiles * 32 + 1);
         assert_int_equal(x[32], 32 * 32);
@@ -155,9 +155,9 @@ TEST(constants_size_workgroups)
     static const struct hal_constant sizes[] = {{20, HAL_CONSTANT_UINT32, 8},
                                                 {21, HAL_CONSTANT_UINT32, 4}};
     uint32_t x[16 * 8] = {0};
-    spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_spec_group_size), .group_size = {8, 4, 1},
-                                        .groups = {2, 2, 1}, .constants = sizes,
-                                        .constant_count = 2, .places = {SPIRV_PLACE(0, 0, x)}});
+    spirv_launch(&(struct spirv_launch){
+        SPIRV_MODULE(spv_spec_group_size), .workgroup_size = {8, 4, 1}, .groups = {2, 2, 1},
+        .constants = sizes, .constant_count = 2, .places = {SPIRV_PLACE(0, 0, x)}});
     for (uint32_t i = 0; i < 16 * 8; i++)
         assert_int_equal(x[i], 840 + i / 16 % 4 * 8 + i % 8);
 }
@@ -387,7 +387,7 @@ TEST(tiled_matrix_product)
         b[i] = (float)(i % 23) - 11;
     }
     spirv_launch(&(struct spirv_launch){
-        SPIRV_MODULE(spv_tiled), .group_size = {16, 16, 1}, .groups = {3, 3, 1}, .push = &side,
+        SPIRV_MODULE(spv_tiled), .workgroup_size = {16, 16, 1}, .groups = {3, 3, 1}, .push = &side,
         .push_bytes = 4,
         .places = {SPIRV_PLACE(0, 0, a), SPIRV_PLACE(0, 1, b), SPIRV_PLACE(0, 2, c)}});
     for (int i = 0; i < SIDE * SIDE; i++) {
@@ -431,7 +431,7 @@ TEST(positions)
 {
     enum { X = 4 * 2, Y = 3 * 3, Z = 2 * 2 };
     static uint32_t x[X * Y * Z][4];
-    spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_positions), .group_size = {4, 3, 2},
+    spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_positions), .workgroup_size = {4, 3, 2},
                                         .groups = {2, 3, 2}, .places = {SPIRV_PLACE(0, 0, x)}});
     for (uint32_t i = 0; i < X * Y * Z; i++) {
         const uint32_t gx = i % X, gy = i / X % Y, gz = i / X / Y;

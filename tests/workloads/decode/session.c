@@ -171,9 +171,9 @@ static enum hal_status upload_weights(struct session *session)
 
 static enum hal_status dispatch(struct session *session, uint32_t entry,
                                 const struct hal_binding *bindings, size_t binding_count,
-                                uint32_t group_count)
+                                uint32_t workgroup_count)
 {
-    const uint32_t groups[3] = {group_count, 1, 1};
+    const uint32_t groups[3] = {workgroup_count, 1, 1};
     HAL_TRY(hal_command_push_descriptor_set(session->commands, 0, bindings, binding_count));
     return hal_command_dispatch(session->commands, session->executable, entry, groups);
 }

@@ -57,8 +57,8 @@ enum msl_fission_parameter {
 enum msl_fission_variables { MSL_FISSION_VARIABLES_BYTES = 1, MSL_FISSION_VARIABLES_ALIGNMENT = 2 };
 
 struct msl_fission_kernel {
-    const char *function;   /* the thread function's name in the module */
-    uint32_t group_size[3]; /* the only size it will run with; zeros: any size */
+    const char *function;       /* the thread function's name in the module */
+    uint32_t workgroup_size[3]; /* the only size it will run with; zeros: any size */
 };
 
 enum { MSL_FISSION_REASON_BYTES = 256 };

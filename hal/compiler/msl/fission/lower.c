@@ -166,7 +166,7 @@ static void fix_size(struct fission *f)
     for (int i = 0; i < 3 && fission_is_specialised(f); i++)
         LLVMReplaceAllUsesWith(
             fission_parameter(f, (enum msl_fission_parameter)(MSL_FISSION_SIZE_X + i)),
-            fission_number(f, f->kernel->group_size[i]));
+            fission_number(f, f->kernel->workgroup_size[i]));
 }
 
 bool fission_prepare(struct fission *f)

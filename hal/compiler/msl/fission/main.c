@@ -92,7 +92,7 @@ static void read_table(LLVMModuleRef module, struct table *table)
         struct msl_fission_kernel *const kernel = &table->kernels[table->count];
         kernel->function = name_of(member(g, THREAD));
         for (unsigned i = 0; i < 3; i++)
-            kernel->group_size[i] =
+            kernel->workgroup_size[i] =
                 (uint32_t)LLVMConstIntGetZExtValue(LLVMGetAggregateElement(member(g, SIZE), i));
         table->entries[table->count++] = g;
     }
@@ -128,7 +128,7 @@ static void decide(LLVMModuleRef module, const struct table *table, size_t index
         snprintf(text, sizeof text, "fibers: %s", result->reason);
         values[LOWERING] = text_constant(module, text);
         values[RUN_SPLIT] = null;
-    } else if (table->kernels[index].group_size[0] == 0) {
+    } else if (table->kernels[index].workgroup_size[0] == 0) {
         values[RUN_GROUPS] = values[RUN_SPLIT];
         values[RUN_THREAD] = values[RUN_SPLIT] = null;
     }

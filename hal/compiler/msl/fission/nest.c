@@ -14,7 +14,7 @@ static ir_value parameter(const struct split *s, enum msl_fission_parameter p)
 static ir_value size_of(const struct split *s, int dimension)
 {
     if (fission_is_specialised(s->f))
-        return fission_number(s->f, s->f->kernel->group_size[dimension]);
+        return fission_number(s->f, s->f->kernel->workgroup_size[dimension]);
     return parameter(s, (enum msl_fission_parameter)(MSL_FISSION_SIZE_X + dimension));
 }
 
@@ -29,10 +29,10 @@ ir_value split_thread_count(struct split *s)
 {
     const struct fission *f = s->f;
     const LLVMBuilderRef b = f->builder;
-    const uint32_t known =
-        fission_is_specialised(f)
-            ? f->kernel->group_size[0] * f->kernel->group_size[1] * f->kernel->group_size[2]
-            : 0;
+    const uint32_t known = fission_is_specialised(f)
+                               ? f->kernel->workgroup_size[0] * f->kernel->workgroup_size[1] *
+                                     f->kernel->workgroup_size[2]
+                               : 0;
     const ir_value lanes = fission_number(f, FISSION_LANE_COUNT);
     if (f->stage == FISSION_THREADS)
         return all_threads(s);
@@ -59,7 +59,7 @@ struct shape {
 static struct shape shape_of(struct split *s)
 {
     const struct fission *f = s->f;
-    const uint32_t *size = f->kernel->group_size;
+    const uint32_t *size = f->kernel->workgroup_size;
     const uint32_t lanes = FISSION_LANE_COUNT;
     if (f->stage == FISSION_THREADS && fission_is_specialised(f) && size[1] * size[2] == 1)
         return (struct shape){1, {size_of(s, 0)}};
@@ -96,7 +96,7 @@ static void place_lane(struct split *s, struct region *r, const ir_value *at, in
 {
     const struct fission *f = s->f;
     const LLVMBuilderRef b = f->builder;
-    const uint32_t *size = f->kernel->group_size;
+    const uint32_t *size = f->kernel->workgroup_size;
     const ir_value first = LLVMBuildNUWMul(b, parameter(s, MSL_FISSION_SIMDGROUP),
                                            fission_number(f, FISSION_LANE_COUNT), "");
     ir_value x, y = NULL, row;
@@ -346,7 +346,7 @@ static bool is_position(const struct split *s, const struct region *r, ir_value 
     if (value == r->index || value == r->position[MSL_FISSION_INDEX])
         return true;
     const bool row = s->f->stage != FISSION_SIMDGROUPS && fission_is_specialised(s->f) &&
-                     s->f->kernel->group_size[1] * s->f->kernel->group_size[2] == 1;
+                     s->f->kernel->workgroup_size[1] * s->f->kernel->workgroup_size[2] == 1;
     return row && value == r->position[MSL_FISSION_LOCAL_X];
 }
 

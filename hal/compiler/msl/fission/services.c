@@ -16,12 +16,12 @@ bool fission_refuse(struct fission *f, const char *format, ...)
 
 bool fission_is_specialised(const struct fission *f)
 {
-    return f->kernel->group_size[0] != 0;
+    return f->kernel->workgroup_size[0] != 0;
 }
 
 uint32_t fission_thread_count(const struct fission *f)
 {
-    const uint32_t *size = f->kernel->group_size;
+    const uint32_t *size = f->kernel->workgroup_size;
     if (f->stage == FISSION_LANES)
         return FISSION_LANE_COUNT;
     const uint32_t threads =

@@ -267,7 +267,7 @@ static void taint_block(struct fission *f, struct taint *taint, size_t number)
 
 static void taint_parameters(struct fission *f)
 {
-    const bool whole_rows = f->kernel->group_size[0] % FISSION_LANE_COUNT == 0;
+    const bool whole_rows = f->kernel->workgroup_size[0] % FISSION_LANE_COUNT == 0;
     for (int p = MSL_FISSION_LOCAL_X; p < MSL_FISSION_PARAMETERS; p++) {
         bool varies = true;
         if (f->stage == FISSION_LANES)

@@ -33,7 +33,7 @@ static ir_block block_before(const struct fission *f, ir_block block)
 static bool may_miss_lanes(const struct split *s)
 {
     const struct fission *f = s->f;
-    const uint32_t *const size = f->kernel->group_size;
+    const uint32_t *const size = f->kernel->workgroup_size;
     return s->exited || !fission_is_specialised(f) ||
            size[0] * size[1] * size[2] % FISSION_LANE_COUNT != 0;
 }

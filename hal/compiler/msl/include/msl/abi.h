@@ -21,8 +21,8 @@ struct msl_abi_launch {
     void *const *buffers;      /* by [[buffer(i)]] index */
     void *const *group_memory; /* by [[threadgroup(i)]] index */
     void *group_variables;     /* all threadgroup variables of the kernel */
-    uint32_t group_size[3];
-    uint32_t group_count[3];
+    uint32_t workgroup_size[3];
+    uint32_t workgroup_count[3];
 };
 
 /* Called by threads that run concurrently. */

@@ -263,7 +263,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
      * changes them. */
     struct arguments {
         void *address[count + 1];
-        uint32_t group_size[3], group_count[3], grid_size[3];
+        uint32_t workgroup_size[3], workgroup_count[3], grid_size[3];
     };
     template <int i> static MSL_INLINE void prepare_address(arguments &a, const msl_abi_launch *l)
     {
@@ -287,27 +287,28 @@ struct entry_for<void (*)(A...), function, Parameters> {
     {
         arguments a;
         prepare_addresses(a, launch, all_indices());
-        a.group_size[0] = size_x;
-        a.group_size[1] = size_y;
-        a.group_size[2] = size_z;
-        a.group_count[0] = launch->group_count[0];
-        a.group_count[1] = launch->group_count[1];
-        a.group_count[2] = launch->group_count[2];
-        a.grid_size[0] = a.group_size[0] * a.group_count[0];
-        a.grid_size[1] = a.group_size[1] * a.group_count[1];
-        a.grid_size[2] = a.group_size[2] * a.group_count[2];
+        a.workgroup_size[0] = size_x;
+        a.workgroup_size[1] = size_y;
+        a.workgroup_size[2] = size_z;
+        a.workgroup_count[0] = launch->workgroup_count[0];
+        a.workgroup_count[1] = launch->workgroup_count[1];
+        a.workgroup_count[2] = launch->workgroup_count[2];
+        a.grid_size[0] = a.workgroup_size[0] * a.workgroup_count[0];
+        a.grid_size[1] = a.workgroup_size[1] * a.workgroup_count[1];
+        a.grid_size[2] = a.workgroup_size[2] * a.workgroup_count[2];
         return a;
     }
     static MSL_INLINE arguments prepare(const msl_abi_launch *launch)
     {
-        return prepare(launch, launch->group_size[0], launch->group_size[1], launch->group_size[2]);
+        return prepare(launch, launch->workgroup_size[0], launch->workgroup_size[1],
+                       launch->workgroup_size[2]);
     }
 
     template <class T, int i> static MSL_INLINE T argument(const arguments &a, const position &p)
     {
         using V = metal::remove_cvref_t<T>;
         constexpr source from = Parameters::list[i].from;
-        const uint32_t threads = a.group_size[0] * a.group_size[1] * a.group_size[2];
+        const uint32_t threads = a.workgroup_size[0] * a.workgroup_size[1] * a.workgroup_size[2];
         if constexpr (from <= source::group_variables) {
             if constexpr (metal::is_reference_v<T>)
                 return *(metal::remove_reference_t<T> *)a.address[i];
@@ -324,9 +325,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
         else if constexpr (from == source::threads_per_grid)
             return coordinates<V>(a.grid_size);
         else if constexpr (from == source::threads_per_threadgroup)
-            return coordinates<V>(a.group_size);
+            return coordinates<V>(a.workgroup_size);
         else if constexpr (from == source::threadgroups_per_grid)
-            return coordinates<V>(a.group_count);
+            return coordinates<V>(a.workgroup_count);
         else if constexpr (from == source::thread_index_in_threadgroup)
             return V(p.index);
         else if constexpr (from == source::thread_index_in_simdgroup)
@@ -395,9 +396,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
     static MSL_INLINE void find_group(const msl_abi_launch *launch, uint64_t number,
                                       uint32_t (&group)[3])
     {
-        group[0] = uint32_t(number % launch->group_count[0]);
-        group[1] = uint32_t(number / launch->group_count[0] % launch->group_count[1]);
-        group[2] = uint32_t(number / launch->group_count[0] / launch->group_count[1]);
+        group[0] = uint32_t(number % launch->workgroup_count[0]);
+        group[1] = uint32_t(number / launch->workgroup_count[0] % launch->workgroup_count[1]);
+        group[2] = uint32_t(number / launch->workgroup_count[0] / launch->workgroup_count[1]);
     }
     /* Advances to a later group of the row, or to the first of the next row. Divisions for each
      * group would take a third of the time of a kernel that only adds. */
@@ -405,7 +406,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
                                    uint32_t (&group)[3])
     {
         group[0] += groups;
-        for (int i = 0; i < 2 && group[i] == launch->group_count[i]; i++) {
+        for (int i = 0; i < 2 && group[i] == launch->workgroup_count[i]; i++) {
             group[i] = 0;
             group[i + 1]++;
         }
@@ -422,17 +423,17 @@ struct entry_for<void (*)(A...), function, Parameters> {
         find_group(launch, first, group);
         while (first < last) {
             uint64_t groups = 1;
-            if (grid_only() && a.group_count[0] - group[0] < last - first)
-                groups = a.group_count[0] - group[0];
+            if (grid_only() && a.workgroup_count[0] - group[0] < last - first)
+                groups = a.workgroup_count[0] - group[0];
             else if (grid_only())
                 groups = last - first;
-            const uint32_t begin = group[0] * a.group_size[0];
-            const uint32_t end = begin + uint32_t(groups) * a.group_size[0];
-            for (uint32_t z = 0; z < a.group_size[2]; z++)
-                for (uint32_t y = 0; y < a.group_size[1]; y++) {
-                    const uint32_t grid_y = group[1] * a.group_size[1] + y;
-                    const uint32_t grid_z = group[2] * a.group_size[2] + z;
-                    const uint32_t before = (z * a.group_size[1] + y) * a.group_size[0];
+            const uint32_t begin = group[0] * a.workgroup_size[0];
+            const uint32_t end = begin + uint32_t(groups) * a.workgroup_size[0];
+            for (uint32_t z = 0; z < a.workgroup_size[2]; z++)
+                for (uint32_t y = 0; y < a.workgroup_size[1]; y++) {
+                    const uint32_t grid_y = group[1] * a.workgroup_size[1] + y;
+                    const uint32_t grid_z = group[2] * a.workgroup_size[2] + z;
+                    const uint32_t before = (z * a.workgroup_size[1] + y) * a.workgroup_size[0];
 #pragma clang loop vectorize(assume_safety)
                     for (uint32_t x = begin; x < end; x++)
                         call(a, position{{x, grid_y, grid_z},
@@ -454,12 +455,12 @@ struct entry_for<void (*)(A...), function, Parameters> {
         p.index = index;
         p.lane = index % MSL_ABI_SIMD_WIDTH;
         p.simdgroup = index / MSL_ABI_SIMD_WIDTH;
-        p.local[0] = index % a.group_size[0];
-        p.local[1] = index / a.group_size[0] % a.group_size[1];
-        p.local[2] = index / a.group_size[0] / a.group_size[1];
+        p.local[0] = index % a.workgroup_size[0];
+        p.local[1] = index / a.workgroup_size[0] % a.workgroup_size[1];
+        p.local[2] = index / a.workgroup_size[0] / a.workgroup_size[1];
         for (int i = 0; i < 3; i++) {
             p.group[i] = group[i];
-            p.grid[i] = group[i] * a.group_size[i] + p.local[i];
+            p.grid[i] = group[i] * a.workgroup_size[i] + p.local[i];
         }
         call(a, p);
     }
@@ -494,8 +495,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
         uint32_t group[3];
         find_group(launch, first, group);
         for (; first < last; first++) {
-            thread(launch, group[0], group[1], group[2], x ? x : launch->group_size[0],
-                   x ? y : launch->group_size[1], x ? z : launch->group_size[2], 0, 0, 0, 0, 0, 0);
+            thread(launch, group[0], group[1], group[2], x ? x : launch->workgroup_size[0],
+                   x ? y : launch->workgroup_size[1], x ? z : launch->workgroup_size[2], 0, 0, 0, 0,
+                   0, 0);
             advance(launch, 1, group);
         }
     }
