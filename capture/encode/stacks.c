@@ -257,18 +257,18 @@ static uint32_t number(struct capture_stacks *stacks, struct capture_thread *thr
     return id;
 }
 
-/* With a frame of its own, which trails begin at. */
+/* With a frame of its own, which cached walks begin at. */
 __attribute__((noinline)) uint32_t capture_stack(struct capture_stacks *stacks,
                                                  struct capture_thread *thread)
 {
     const void *frame = __builtin_frame_address(0);
-    uint32_t id = capture_trails_find(thread->trails, frame);
+    uint32_t id = capture_unwind_cache_find(thread->unwind_cache, frame);
     if (id)
         return id;
     void *frames[MAX_FRAMES];
     const int found = unwind(frames);
     id = number(stacks, thread, frames, found);
     if (id)
-        capture_trails_add(&thread->trails, frame, frames, found, id);
+        capture_unwind_cache_add(&thread->unwind_cache, frame, frames, found, id);
     return id;
 }

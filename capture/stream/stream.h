@@ -17,7 +17,7 @@
 #include "capture/stream/ring.h"
 #include "capture/stream/staging.h"
 #include "capture/stream/table.h"
-#include "capture/stream/trails.h"
+#include "capture/stream/unwind_cache.h"
 #include "format/record.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
@@ -58,7 +58,7 @@ struct capture_thread {
     uint32_t number;
     uint32_t calls;       /* counts calls: only every n-th is timed */
     uint64_t measured_ns; /* overhead measured exactly; part of overhead_ns */
-    struct capture_trails *trails;
+    struct capture_unwind_cache *unwind_cache;
     const void *stored; /* the open mapping whose bytes are already recorded; NULL: none */
     /* Read by other threads. */
     _Atomic uint64_t overhead_ns;

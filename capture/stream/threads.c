@@ -76,7 +76,7 @@ static void forget_thread(struct capture_stream *stream, struct capture_thread *
     atomic_fetch_add_explicit(&stream->overhead_ns,
                               atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed),
                               memory_order_relaxed);
-    capture_trails_free(thread->trails);
+    capture_unwind_cache_free(thread->unwind_cache);
     free(thread);
 }
 

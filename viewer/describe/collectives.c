@@ -80,7 +80,7 @@ static void describe_others(const struct view_model *m, const struct view_collec
                             struct view_lines *lines)
 {
     size_t count;
-    const uint32_t *met = view_model_meeting(m, c, &count);
+    const uint32_t *met = view_model_rendezvous(m, c, &count);
     const struct view_submission *own = view_collective_submission(m, c);
     const char *key = "met";
     for (size_t i = 0; i < count; i++) {

@@ -342,7 +342,7 @@ struct view_model {
     VIEW_TABLE(view_other, others);
     VIEW_TABLE(view_device, devices);         /* at least one */
     VIEW_TABLE(view_collective, collectives); /* by submission */
-    uint32_t *meetings; /* indices into `collectives`: those that met are adjacent */
+    uint32_t *rendezvous; /* indices into `collectives`: those that met are adjacent */
     VIEW_TABLE(view_step, steps);
     VIEW_TABLE(view_semaphore, semaphores);
     VIEW_TABLE(view_transfer, transfers);
@@ -418,8 +418,8 @@ const struct view_collective *view_model_collective(const struct view_model *mod
 
 /* The collectives in this trace that form one operation with this one, including itself: *out_count
  * indices into `collectives`, by rank. */
-const uint32_t *view_model_meeting(const struct view_model *model,
-                                   const struct view_collective *collective, size_t *out_count);
+const uint32_t *view_model_rendezvous(const struct view_model *model,
+                                      const struct view_collective *collective, size_t *out_count);
 
 /* The submission that took part in it, or NULL if it never began. And, of those that met, the last
  * to arrive, or NULL if none began. */

@@ -19,14 +19,14 @@ void view_model_close(struct view_model *model)
         free(model->tracks[i].painted_codes);
     }
     void *const tables[] = {
-        model->calls,       model->values,   model->submissions, model->ops,
-        model->whats,       model->pieces,   model->dispatches,  model->bodies,
-        model->steps,       model->kernels,  model->executables, model->command_buffers,
-        model->buffers,     model->scopes,   model->semaphores,  model->transfers,
-        model->others,      model->hosts,    model->gaps,        model->families,
-        model->tracks,      model->segments, model->submitted,   model->levels,
-        model->highest,     model->failures, model->gap_parts,   model->devices,
-        model->collectives, model->meetings};
+        model->calls,       model->values,    model->submissions, model->ops,
+        model->whats,       model->pieces,    model->dispatches,  model->bodies,
+        model->steps,       model->kernels,   model->executables, model->command_buffers,
+        model->buffers,     model->scopes,    model->semaphores,  model->transfers,
+        model->others,      model->hosts,     model->gaps,        model->families,
+        model->tracks,      model->segments,  model->submitted,   model->levels,
+        model->highest,     model->failures,  model->gap_parts,   model->devices,
+        model->collectives, model->rendezvous};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);

@@ -113,26 +113,26 @@ const struct view_collective *view_model_collective(const struct view_model *mod
 
 /* Collectives with the same one are one. Groups are numbered by process; a send and its receive
  * are counted between two ranks. */
-struct meeting {
+struct rendezvous {
     const char *host;
     uint64_t process, group, number;
     uint32_t between, from, to;
 };
 
-static struct meeting meeting_of(const struct view_model *m, const struct view_collective *c)
+static struct rendezvous rendezvous_of(const struct view_model *m, const struct view_collective *c)
 {
     const struct view_other *channel = &m->others[c->channel];
     const struct view_device *d = &m->devices[device_of_object(m, channel->id)];
-    struct meeting meeting = {.host = d->host,
-                              .process = d->process_id,
-                              .group = channel->group,
-                              .number = c->number,
-                              .between = c->kind == TRACE_SEND || c->kind == TRACE_RECEIVE};
-    if (meeting.between) {
-        meeting.from = c->kind == TRACE_SEND ? channel->rank : c->peer;
-        meeting.to = c->kind == TRACE_SEND ? c->peer : channel->rank;
+    struct rendezvous rendezvous = {.host = d->host,
+                                    .process = d->process_id,
+                                    .group = channel->group,
+                                    .number = c->number,
+                                    .between = c->kind == TRACE_SEND || c->kind == TRACE_RECEIVE};
+    if (rendezvous.between) {
+        rendezvous.from = c->kind == TRACE_SEND ? channel->rank : c->peer;
+        rendezvous.to = c->kind == TRACE_SEND ? c->peer : channel->rank;
     }
-    return meeting;
+    return rendezvous;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -140,7 +140,7 @@ static int compare_u64(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-static int compare_meetings(const struct meeting *a, const struct meeting *b)
+static int compare_rendezvous(const struct rendezvous *a, const struct rendezvous *b)
 {
     const int host = strcmp(a->host, b->host);
     const int orders[] = {host,
@@ -159,60 +159,61 @@ static int compare_meetings(const struct meeting *a, const struct meeting *b)
 
 /* A collective while all are ordered. */
 struct met {
-    struct meeting meeting;
+    struct rendezvous rendezvous;
     uint32_t rank, index;
 };
 
 static int compare_met(const void *left, const void *right)
 {
     const struct met *a = left, *b = right;
-    const int meetings = compare_meetings(&a->meeting, &b->meeting);
-    if (meetings)
-        return meetings;
+    const int order = compare_rendezvous(&a->rendezvous, &b->rendezvous);
+    if (order)
+        return order;
     return a->rank != b->rank ? compare_u64(a->rank, b->rank) : compare_u64(a->index, b->index);
 }
 
-static enum hal_status find_meetings(struct view_model *m)
+static enum hal_status find_rendezvous(struct view_model *m)
 {
     const size_t count = m->collectives_count;
     struct met *met = hal_alloc(count, sizeof *met);
-    m->meetings = hal_alloc(count, sizeof *m->meetings);
-    if (!met || !m->meetings) {
+    m->rendezvous = hal_alloc(count, sizeof *m->rendezvous);
+    if (!met || !m->rendezvous) {
         free(met);
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu collectives", count);
     }
     for (uint32_t i = 0; i < count; i++)
-        met[i] = (struct met){.meeting = meeting_of(m, &m->collectives[i]),
+        met[i] = (struct met){.rendezvous = rendezvous_of(m, &m->collectives[i]),
                               .rank = m->others[m->collectives[i].channel].rank,
                               .index = i};
     qsort(met, count, sizeof *met, compare_met);
     for (size_t i = 0; i < count; i++)
-        m->meetings[i] = met[i].index;
+        m->rendezvous[i] = met[i].index;
     free(met);
     return HAL_OK;
 }
 
-const uint32_t *view_model_meeting(const struct view_model *model,
-                                   const struct view_collective *collective, size_t *out_count)
+const uint32_t *view_model_rendezvous(const struct view_model *model,
+                                      const struct view_collective *collective, size_t *out_count)
 {
-    const struct meeting wanted = meeting_of(model, collective);
+    const struct rendezvous wanted = rendezvous_of(model, collective);
     size_t low = 0, high = model->collectives_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const struct meeting other =
-            meeting_of(model, &model->collectives[model->meetings[middle]]);
-        if (compare_meetings(&other, &wanted) < 0)
+        const struct rendezvous other =
+            rendezvous_of(model, &model->collectives[model->rendezvous[middle]]);
+        if (compare_rendezvous(&other, &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     for (high = low; high < model->collectives_count && high - low < MOST_RANKS; high++) {
-        const struct meeting other = meeting_of(model, &model->collectives[model->meetings[high]]);
-        if (compare_meetings(&other, &wanted) != 0)
+        const struct rendezvous other =
+            rendezvous_of(model, &model->collectives[model->rendezvous[high]]);
+        if (compare_rendezvous(&other, &wanted) != 0)
             break;
     }
     *out_count = high - low;
-    return model->meetings + low;
+    return model->rendezvous + low;
 }
 
 /* ---- Who came when ------------------------------------------------------------------------- */
@@ -230,7 +231,7 @@ const struct view_collective *view_collective_last(const struct view_model *mode
                                                    const struct view_collective *collective)
 {
     size_t count;
-    const uint32_t *met = view_model_meeting(model, collective, &count);
+    const uint32_t *met = view_model_rendezvous(model, collective, &count);
     const struct view_collective *last = NULL;
     int64_t last_ns = 0;
     for (size_t i = 0; i < count; i++) {
@@ -265,7 +266,7 @@ enum hal_status view_build_ranks(struct view_model *model)
         return HAL_OK;
     qsort(model->collectives, model->collectives_count, sizeof *model->collectives,
           compare_numbers);
-    return find_meetings(model);
+    return find_rendezvous(model);
 }
 
 void view_build_devices(struct view_model *model)

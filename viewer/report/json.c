@@ -182,7 +182,7 @@ static void add_collective(struct trace_text *t, const struct view_model *m,
     const struct view_collective_names names = view_collective_names(c);
     const struct view_other *end = &m->others[c->channel];
     size_t count;
-    const uint32_t *met = view_model_meeting(m, c, &count);
+    const uint32_t *met = view_model_rendezvous(m, c, &count);
     trace_json_member_open(t, "collective", '{');
     trace_json_member_text(t, "kind", names.kind);
     trace_json_member_u64(t, "count", c->count);

@@ -12,7 +12,7 @@
 /* ---- Reading anew ------------------------------------------------------------------------- */
 
 /* A job, and what is shown next. */
-struct view_growth {
+struct view_reload {
     struct view_follow *follow;
     struct view_model *model; /* of the file as it is now */
     struct view *view;        /* of that: it gets what the one that is shown has */
@@ -20,14 +20,14 @@ struct view_growth {
     bool is_held, is_over;    /* as in struct view_follow; before it was read, what was so then */
 };
 
-static void destroy_growth(void *work)
+static void destroy_reload(void *work)
 {
-    struct view_growth *growth = work;
-    if (!growth)
+    struct view_reload *reload = work;
+    if (!reload)
         return;
-    view_destroy(growth->view);
-    view_model_close(growth->model);
-    free(growth);
+    view_destroy(reload->view);
+    view_model_close(reload->model);
+    free(reload);
 }
 
 /* A file whose capture cannot be seen from here may grow for ever. A flight recorder's has its end
@@ -44,20 +44,20 @@ static void see_capture(struct view_model *model, bool was_left, bool *held, boo
 
 static enum hal_status read_anew(const struct view_model *model, void *work, struct view_task *task)
 {
-    struct view_growth *growth = work;
+    struct view_reload *reload = work;
     const struct view_progress progress = view_task_progress(task);
     (void)model;
-    HAL_TRY(view_model_open_slowly(growth->follow->path, &progress, &growth->model));
-    see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);
-    HAL_TRY(view_create(growth->model, &growth->view));
+    HAL_TRY(view_model_open_slowly(reload->follow->path, &progress, &reload->model));
+    see_capture(reload->model, reload->was_left, &reload->is_held, &reload->is_over);
+    HAL_TRY(view_create(reload->model, &reload->view));
     return view_task_check(task);
 }
 
-static void take_growth(struct view *view, void *work)
+static void take_reload(struct view *view, void *work)
 {
-    struct view_growth *growth = work;
+    struct view_reload *reload = work;
     (void)view;
-    growth->follow->growth = growth;
+    reload->follow->reload = reload;
 }
 
 static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
@@ -65,8 +65,8 @@ static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
                                                   .always_aside = true,
                                                   .is_unasked = true,
                                                   .run = read_anew,
-                                                  .take = take_growth,
-                                                  .destroy = destroy_growth};
+                                                  .take = take_reload,
+                                                  .destroy = destroy_reload};
 
 /* ---- The file ----------------------------------------------------------------------------- */
 
@@ -111,42 +111,42 @@ int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view
     const int64_t step_ns = 20000000; /* until the next view's jobs are looked at again */
     if (follow->ended || is_busy(view) || view_job_runs(view, VIEW_JOB_READING))
         return -1;
-    if (follow->growth)
-        return view_jobs_awaited(follow->growth->view) ? step_ns : 0;
+    if (follow->reload)
+        return view_jobs_awaited(follow->reload->view) ? step_ns : 0;
     const int64_t pause_ns = follow->next_ns - hal_clock_ns();
     return pause_ns > 0 ? pause_ns : 0;
 }
 
 static void read_file(struct view_follow *follow, struct view *view, bool was_left)
 {
-    struct view_growth *growth = hal_alloc(1, sizeof *growth);
-    if (!growth) {
+    struct view_reload *reload = hal_alloc(1, sizeof *reload);
+    if (!reload) {
         view_say(view, "no memory to read the file anew");
         return;
     }
-    growth->follow = follow;
-    growth->was_left = was_left;
-    growth->is_held = follow->is_held;
-    view_job_start(view, &reading_type, growth, 0);
+    reload->follow = follow;
+    reload->was_left = was_left;
+    reload->is_held = follow->is_held;
+    view_job_start(view, &reading_type, reload, 0);
 }
 
 /* The view that was shown, and its model, are freed beside the screen. */
 static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
 {
-    struct view_growth *growth = follow->growth;
-    struct view_growth before = *growth;
-    follow->growth = NULL;
-    follow->is_held = growth->is_held;
-    follow->ended = growth->is_over;
-    growth->view = *view;
-    growth->model = *model;
+    struct view_reload *reload = follow->reload;
+    struct view_reload before = *reload;
+    follow->reload = NULL;
+    follow->is_held = reload->is_held;
+    follow->ended = reload->is_over;
+    reload->view = *view;
+    reload->model = *model;
     *view = before.view;
     *model = before.model;
     (*view)->following = !follow->ended;
     if (follow->ended)
         view_say(*view, (*model)->health ? "the capture has ended"
                                          : "the capture was left without an end");
-    view_release(*view, growth, destroy_growth);
+    view_release(*view, reload, destroy_reload);
 }
 
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view)
@@ -168,9 +168,9 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
     }
     if (!follow->reads || view_job_runs(*view, VIEW_JOB_READING))
         return;
-    if (follow->growth && !view_restore(follow->growth->view, *view))
+    if (follow->reload && !view_restore(follow->reload->view, *view))
         return; /* it is not complete */
-    if (follow->growth)
+    if (follow->reload)
         replace(follow, model, view);
     follow->reads = false; /* there, or not to be read now */
     pause_for(follow, now_ns - follow->began_ns);
@@ -178,6 +178,6 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
 
 void view_follow_end(struct view_follow *follow)
 {
-    destroy_growth(follow->growth);
-    follow->growth = NULL;
+    destroy_reload(follow->reload);
+    follow->reload = NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "viewer/ui/view.h"
 
-struct view_growth;
+struct view_reload;
 
 struct view_follow {
     const char *path;
@@ -15,7 +15,7 @@ struct view_follow {
     int64_t next_ns;            /* next check; hal_clock_ns */
     int64_t began_ns;           /* when reading began */
     bool reads;                 /* reading is in progress */
-    struct view_growth *growth; /* the new view that will replace the shown one, or NULL */
+    struct view_reload *reload; /* the new view that will replace the shown one, or NULL */
     bool is_held;               /* by its capture, when it was read */
     bool ended;                 /* its capture ended or was killed: it will not grow */
 };

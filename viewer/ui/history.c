@@ -10,20 +10,20 @@
 
 #include <string.h>
 
-struct trail {
+struct history {
     enum view_flow flow;
     struct view_path *path; /* NULL: not asked for yet */
     bool shows_path;
 };
 
-static struct trail *trail_of(const struct view *view)
+static struct history *history_of(const struct view *view)
 {
     return view_state(view, VIEW_PART_HISTORY);
 }
 
 enum view_flow view_flow_of(const struct view *view)
 {
-    return trail_of(view)->flow;
+    return history_of(view)->flow;
 }
 
 /* ---- Selections before this one ----------------------------------------------------------- */
@@ -124,7 +124,7 @@ static void change_depth(struct view *view, int key)
         [VIEW_FLOW_NONE] = "no lines",
     };
     (void)key;
-    struct trail *t = trail_of(view);
+    struct history *t = history_of(view);
     t->flow = (enum view_flow)((t->flow + 1) % VIEW_FLOW_COUNT);
     view_say(view, "%s", depths[t->flow]);
 }
@@ -146,7 +146,7 @@ static void destroy_path(void *work)
 static void say_path(struct view *view)
 {
     char text[160];
-    const struct view_path *path = trail_of(view)->path;
+    const struct view_path *path = history_of(view)->path;
     view_path_text(path, text, sizeof text);
     view_say(view, path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
              text);
@@ -154,15 +154,15 @@ static void say_path(struct view *view)
 
 static void take_path(struct view *view, void *work)
 {
-    trail_of(view)->path = work;
-    if (trail_of(view)->shows_path)
+    history_of(view)->path = work;
+    if (history_of(view)->shows_path)
         say_path(view);
 }
 
 static void give_up_path(struct view *view, const void *work)
 {
     (void)work;
-    trail_of(view)->shows_path = false;
+    history_of(view)->shows_path = false;
 }
 
 static const struct view_job_type path_type = {.kind = VIEW_JOB_PATH,
@@ -176,14 +176,14 @@ static const struct view_job_type path_type = {.kind = VIEW_JOB_PATH,
 /* NULL: it is not there yet, was given up, or memory is out, which is said. */
 static const struct view_path *critical_path(struct view *view)
 {
-    if (!trail_of(view)->path)
+    if (!history_of(view)->path)
         view_job_ask(view, &path_type);
-    return trail_of(view)->path;
+    return history_of(view)->path;
 }
 
 static void toggle_path(struct view *view, int key)
 {
-    struct trail *t = trail_of(view);
+    struct history *t = history_of(view);
     (void)key;
     t->shows_path = !t->shows_path;
     view->given_up[VIEW_JOB_PATH] = false;
@@ -213,7 +213,7 @@ static uint32_t track_of(const struct view_model *m, const struct view_path_part
 void view_draw_path(struct view *view, struct view_area axis)
 {
     const struct view_window w = view->window;
-    const struct view_path *path = trail_of(view)->shows_path ? critical_path(view) : NULL;
+    const struct view_path *path = history_of(view)->shows_path ? critical_path(view) : NULL;
     for (int column = 0; path && column < axis.columns; column++) {
         const int64_t begin_ns = view_column_begin(w, axis.columns, column);
         const int64_t end_ns = view_column_begin(w, axis.columns, column + 1);
@@ -254,7 +254,7 @@ void view_describe_path(struct view *view, struct view_lines *lines)
     if (node.kind != VIEW_NODE_SUBMISSION || m->submissions[node.index].begin_ns == VIEW_NO_TIME)
         return;
     const struct view_path *path =
-        trail_of(view)->path || m->submissions_count <= CHEAP ? critical_path(view) : NULL;
+        history_of(view)->path || m->submissions_count <= CHEAP ? critical_path(view) : NULL;
     const size_t i = path ? view_path_first(path, m->submissions[node.index].begin_ns) : 0;
     const bool critical = path && i < path->parts_count &&
                           path->parts[i].kind == VIEW_PATH_DEVICE &&
@@ -283,20 +283,20 @@ static const struct view_binding bindings[] = {
 
 static void finish(struct view *view)
 {
-    destroy_path(trail_of(view)->path);
+    destroy_path(history_of(view)->path);
 }
 
 static void restore(struct view *view, const struct view *old)
 {
-    const struct trail *before = trail_of(old);
-    trail_of(view)->flow = before->flow;
-    trail_of(view)->shows_path = before->shows_path;
+    const struct history *before = history_of(old);
+    history_of(view)->flow = before->flow;
+    history_of(view)->shows_path = before->shows_path;
     if (before->path)
         (void)critical_path(view);
 }
 
 const struct view_pane view_history_part = {.name = "Following",
-                                            .state_bytes = sizeof(struct trail),
+                                            .state_bytes = sizeof(struct history),
                                             .finish = finish,
                                             .restore = restore,
                                             .bindings = bindings};

@@ -343,7 +343,7 @@ TEST(what_runs_comes_to_its_end_first)
     view_follow_look(&f.follow, &f.model, &f.view);
     while (view_job_runs(f.view, VIEW_JOB_READING))
         view_poll(f.view);
-    assert_non_null(f.follow.growth);
+    assert_non_null(f.follow.reload);
     const struct view_model *before = f.model;
     type(&f, "5!");
     assert_true(view_job_runs(f.view, VIEW_JOB_FINDINGS));
@@ -360,7 +360,7 @@ TEST(what_runs_comes_to_its_end_first)
     end(&f);
 }
 
-/* A panel that was left is not filled by the next growth. Escape leaves the reading alone. */
+/* A panel that was left is not filled by the next reload. Escape leaves the reading alone. */
 TEST(what_was_given_up_stays_so)
 {
     struct followed f;

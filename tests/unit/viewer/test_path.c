@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/model/path.c, trail.c: a small trace whose order and times were worked out by hand,
+/* viewer/model/path.c, history.c: a small trace whose order and times were worked out by hand,
  * followed by function and by key. Times are relative to the capture's start.
  *
  *     main    [submit #s0 100..110]                    [wait 120..260][submit #s2 300..310]

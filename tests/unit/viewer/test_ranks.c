@@ -196,7 +196,7 @@ TEST(tracks_are_grouped_by_rank)
     view_model_close(model);
 }
 
-TEST(details_tell_the_meeting)
+TEST(details_tell_the_rendezvous)
 {
     struct view_model *model = open_two();
     char *frame = frame_of(model, "0g#s0<Enter>_", 32, 100);
@@ -338,7 +338,7 @@ TEST(groups_of_other_processes_never_meet)
     struct view_model *model = open_model();
     for (size_t i = 0; i < model->collectives_count; i++) {
         size_t count;
-        const uint32_t *met = view_model_meeting(model, &model->collectives[i], &count);
+        const uint32_t *met = view_model_rendezvous(model, &model->collectives[i], &count);
         assert_int_equal(count, 1);
         assert_ptr_equal(&model->collectives[*met], &model->collectives[i]);
         assert_int_equal(view_collective_wait_ns(model, &model->collectives[i]), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trails: made by walking slowly, which tells where registers were saved. */
-#include "capture/stream/trails.h"
+/* Cached walks: made by walking slowly, which tells where registers were saved. */
+#include "capture/stream/unwind_cache.h"
 
 #include "hal/base/mem.h"
 
@@ -15,8 +15,8 @@ enum {
     LINES = 16,
     MOST_FRAMES = 64,
     MOST_PLACES = 2 * MOST_FRAMES,
-    LEAST_PATIENCE = 16,
-    MOST_PATIENCE = 1 << 16,
+    LEAST_INTERVAL = 16,
+    MOST_INTERVAL = 1 << 16,
 };
 
 struct place {
@@ -24,7 +24,7 @@ struct place {
     uintptr_t value;
 };
 
-struct trail {
+struct cached_walk {
     const void *frame;
     uint32_t id;
     uint32_t place_count;
@@ -32,10 +32,10 @@ struct trail {
 };
 
 /* A slow walk takes as long as dozens of fast ones: so many stacks must have been unknown before
- * one is made a trail, and more and more while no trail is found again. */
-struct capture_trails {
-    uint32_t unknown, patience;
-    struct trail *lines[LINES];
+ * one is cached, and more and more while none is found again. */
+struct capture_unwind_cache {
+    uint32_t unknown, interval;
+    struct cached_walk *lines[LINES];
 };
 
 /* The frame pointer and the return address of the caller's caller lie at the frame's address. */
@@ -52,17 +52,17 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_unchanged(
     return *place->address == place->value;
 }
 
-uint32_t capture_trails_find(struct capture_trails *trails, const void *frame)
+uint32_t capture_unwind_cache_find(struct capture_unwind_cache *cache, const void *frame)
 {
-    const struct trail *trail = trails ? trails->lines[line_of(frame)] : NULL;
-    if (!trail || trail->frame != frame)
+    const struct cached_walk *walk = cache ? cache->lines[line_of(frame)] : NULL;
+    if (!walk || walk->frame != frame)
         return 0;
-    for (uint32_t i = 0; i < trail->place_count; i++) {
-        if (!is_unchanged(&trail->places[i]))
+    for (uint32_t i = 0; i < walk->place_count; i++) {
+        if (!is_unchanged(&walk->places[i]))
             return 0;
     }
-    trails->patience = LEAST_PATIENCE;
-    return trail->id;
+    cache->interval = LEAST_INTERVAL;
+    return walk->id;
 }
 
 /* False: it is not in memory, or not where a caller of `frame` keeps it. */
@@ -121,61 +121,61 @@ static bool follow(const void *frame, void *const *frames, int frame_count, stru
     }
 }
 
-void capture_trails_add(struct capture_trails **trails, const void *frame, void *const *frames,
-                        int count, uint32_t id)
+void capture_unwind_cache_add(struct capture_unwind_cache **cache, const void *frame,
+                              void *const *frames, int count, uint32_t id)
 {
     struct place places[MOST_PLACES];
     uint32_t place_count;
-    if (!*trails)
-        *trails = hal_alloc(1, sizeof **trails);
-    struct capture_trails *kept = *trails;
-    if (!kept || ++kept->unknown < kept->patience)
+    if (!*cache)
+        *cache = hal_alloc(1, sizeof **cache);
+    struct capture_unwind_cache *kept = *cache;
+    if (!kept || ++kept->unknown < kept->interval)
         return;
     kept->unknown = 0;
-    kept->patience = kept->patience < LEAST_PATIENCE ? LEAST_PATIENCE : 2 * kept->patience;
-    if (kept->patience > MOST_PATIENCE)
-        kept->patience = MOST_PATIENCE;
+    kept->interval = kept->interval < LEAST_INTERVAL ? LEAST_INTERVAL : 2 * kept->interval;
+    if (kept->interval > MOST_INTERVAL)
+        kept->interval = MOST_INTERVAL;
     if (count > MOST_FRAMES || !follow(frame, frames, count, places, &place_count))
         return;
-    struct trail *trail = malloc(sizeof *trail + place_count * sizeof *places);
-    if (!trail)
+    struct cached_walk *walk = malloc(sizeof *walk + place_count * sizeof *places);
+    if (!walk)
         return;
-    *trail = (struct trail){.frame = frame, .id = id, .place_count = place_count};
-    memcpy(trail->places, places, place_count * sizeof *places);
-    struct trail **line = &kept->lines[line_of(frame)];
+    *walk = (struct cached_walk){.frame = frame, .id = id, .place_count = place_count};
+    memcpy(walk->places, places, place_count * sizeof *places);
+    struct cached_walk **line = &kept->lines[line_of(frame)];
     free(*line);
-    *line = trail;
+    *line = walk;
 }
 
-void capture_trails_free(struct capture_trails *trails)
+void capture_unwind_cache_free(struct capture_unwind_cache *cache)
 {
-    for (unsigned i = 0; trails && i < LINES; i++)
-        free(trails->lines[i]);
-    free(trails);
+    for (unsigned i = 0; cache && i < LINES; i++)
+        free(cache->lines[i]);
+    free(cache);
 }
 
 #else
 
-uint32_t capture_trails_find(struct capture_trails *trails, const void *frame)
+uint32_t capture_unwind_cache_find(struct capture_unwind_cache *cache, const void *frame)
 {
-    (void)trails;
+    (void)cache;
     (void)frame;
     return 0;
 }
 
-void capture_trails_add(struct capture_trails **trails, const void *frame, void *const *frames,
-                        int count, uint32_t id)
+void capture_unwind_cache_add(struct capture_unwind_cache **cache, const void *frame,
+                              void *const *frames, int count, uint32_t id)
 {
-    (void)trails;
+    (void)cache;
     (void)frame;
     (void)frames;
     (void)count;
     (void)id;
 }
 
-void capture_trails_free(struct capture_trails *trails)
+void capture_unwind_cache_free(struct capture_unwind_cache *cache)
 {
-    (void)trails;
+    (void)cache;
 }
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/stream/trails.c: a stack that is taken for another one must be the same one. What the
- * test goes by is the path that it took itself, by functions of several shapes and by several calls
- * in each.
+/* capture/stream/unwind_cache.c: a stack that is taken for another one must be the same one. What
+ * the test goes by is the path that it took itself, by functions of several shapes and by several
+ * calls in each.
  */
-#include "capture/stream/trails.h"
+#include "capture/stream/unwind_cache.h"
 
 #include "tests/support/hal_fixture.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST_DEPTH = 5, STEPS = 6, MOST_FRAMES = 128, LOOKS = 3000, KEPT_PATHS = 40, AGAIN = 50 };
 
-static struct capture_trails *trails;
+static struct capture_unwind_cache *cache;
 static uint8_t path[MOST_DEPTH];
 static int depth;
 static unsigned hits;
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void look(void)
 {
     void *frames[MOST_FRAMES];
     const void *frame = __builtin_frame_address(0);
-    const uint32_t found = capture_trails_find(trails, frame);
+    const uint32_t found = capture_unwind_cache_find(cache, frame);
     hits += found != 0;
     if (found && found != number_of_path())
         fail_msg("path %u was taken for %u", number_of_path(), found);
@@ -39,7 +39,7 @@ static __attribute__((noinline)) void look(void)
         return;
     const int count = unw_backtrace(frames, MOST_FRAMES);
     assert_true(count > 0);
-    capture_trails_add(&trails, frame, frames, count, number_of_path());
+    capture_unwind_cache_add(&cache, frame, frames, count, number_of_path());
 }
 
 static void go_on(int at);
@@ -113,8 +113,8 @@ TEST(paths_are_not_mistaken_for_each_other)
         memcpy(path, paths[chosen], sizeof path);
         go_on(0);
     }
-    capture_trails_free(trails);
-    trails = NULL;
+    capture_unwind_cache_free(cache);
+    cache = NULL;
 }
 
 /* The same way, all functions of one size: it is known from the second look on. */
@@ -131,12 +131,12 @@ TEST(a_path_that_is_taken_again_is_found)
 #else
     assert_int_equal(hits, 0);
 #endif
-    capture_trails_free(trails);
-    trails = NULL;
+    capture_unwind_cache_free(cache);
+    cache = NULL;
 }
 
 TEST(nothing_is_found_where_nothing_was_added)
 {
-    assert_int_equal(capture_trails_find(NULL, __builtin_frame_address(0)), 0);
-    capture_trails_free(NULL);
+    assert_int_equal(capture_unwind_cache_find(NULL, __builtin_frame_address(0)), 0);
+    capture_unwind_cache_free(NULL);
 }
