@@ -82,6 +82,20 @@ char *trace_digits(char *to, uint64_t value)
     return end;
 }
 
+char *trace_put_letters(char *to, const char *letters)
+{
+    const size_t count = strlen(letters);
+    memcpy(to, letters, count + 1);
+    return to + count;
+}
+
+char *trace_put_digits(char *to, uint64_t number)
+{
+    char *end = trace_digits(to, number);
+    *end = '\0';
+    return end;
+}
+
 void trace_text_u64(struct trace_text *text, uint64_t value)
 {
     char digits[20];

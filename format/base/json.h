@@ -38,7 +38,10 @@ void trace_text_printf(struct trace_text *text, const char *format, ...) HAL_PRI
 void trace_text_u64(struct trace_text *text, uint64_t value);
 /* Writes the decimal digits, at most 20, and returns their end. */
 char *trace_digits(char *to, uint64_t value);
-/* Reserves `bytes` more, which the caller adds to text->bytes; NULL: out of memory. */
+/* Write letters or digits and an end after them, and return where the end is. */
+char *trace_put_letters(char *to, const char *letters);
+char *trace_put_digits(char *to, uint64_t number);
+/* Where `bytes` more fit, to be added to text->bytes; NULL: memory is out. */
 char *trace_text_room(struct trace_text *text, size_t bytes);
 void trace_text_i64(struct trace_text *text, int64_t value);
 

@@ -269,7 +269,8 @@ static enum hal_status take_segment(struct trace_writer *writer, struct stream *
 {
     if (!append(&stream->segments, segment, segment->bytes))
         return no_memory();
-    trace_kernels_segment(&writer->packets.kernels, stream->seal.command_buffer, segment);
+    trace_recorded_segment(&writer->packets.timeline.recorded, stream->seal.command_buffer,
+                           segment);
     stream->segment_count++;
     stream->seal.segments_left--;
     const bool ends = stream->is_continuing && !stream->seal.segments_left;
@@ -286,7 +287,7 @@ static enum hal_status take_event(struct trace_writer *writer, struct stream *st
     if (!append(&stream->events, event, event->bytes))
         return no_memory();
     stream->event_count++;
-    trace_kernels_event(&writer->packets.kernels, event);
+    trace_recorded_event(&writer->packets.timeline.recorded, event);
     const struct trace_command_buffer_seal *seal = (const void *)event;
     if (event->kind != TRACE_COMMAND_BUFFER_SEAL)
         return HAL_OK;
@@ -438,9 +439,8 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     trace_directory_init(&writer->directory);
     trace_tables_init(&writer->tables);
     trace_arena_init(&writer->scratch, SIZE_MAX);
-    enum hal_status status = trace_packets_init(&writer->packets, header, &writer->tables);
-    if (status == HAL_OK)
-        status = trace_contents_init(&writer->contents, options->without_sha256);
+    trace_packets_init(&writer->packets, header, &writer->tables);
+    enum hal_status status = trace_contents_init(&writer->contents, options->without_sha256);
     if (status == HAL_OK && options->base)
         status = hal_add_context(trace_base_open(options->base, &writer->contents.base),
                                  "the trace to refer to");

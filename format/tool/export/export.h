@@ -4,25 +4,14 @@
 #ifndef FORMAT_TOOL_EXPORT_H
 #define FORMAT_TOOL_EXPORT_H
 
+#include "format/perfetto/wire.h"
+#include "format/timeline/timeline.h"
 #include "format/tool/support/print.h"
 
-enum export_kind { EXPORT_PROCESS, EXPORT_THREAD, EXPORT_QUEUE, EXPORT_COUNTER };
-
-struct export_track {
-    uint64_t id;
-    enum export_kind kind;
-    const char *name;   /* any bytes */
-    uint64_t system_id; /* of processes and threads */
-    bool in_bytes;      /* of counters */
-};
-
-/* A slice is whole, or split into two calls, each with its time in begin_ns. */
-enum export_phase { EXPORT_WHOLE, EXPORT_BEGINS, EXPORT_ENDS };
-
-/* A whole slice with begin_ns == end_ns is an instant. */
+/* A slice of the timeline, and what is shown with it. */
 struct export_slice {
     uint64_t track;
-    enum export_phase phase;
+    enum trace_slice_phase phase;
     int64_t begin_ns, end_ns;
     const char *name;
     const struct trace_event *event; /* whose fields are shown; NULL: none */
@@ -40,9 +29,9 @@ struct export_sink {
     uint64_t process_id;
     bool is_first; /* JSON: no comma needed */
     void (*begin)(struct export_sink *sink, const struct trace_header *header);
-    void (*track)(struct export_sink *sink, const struct export_track *track);
+    void (*track)(struct export_sink *sink, const struct trace_wire_track *track);
     void (*slice)(struct export_sink *sink, const struct export_slice *slice);
-    void (*count)(struct export_sink *sink, const struct export_track *track, int64_t ns,
+    void (*count)(struct export_sink *sink, const struct trace_wire_track *track, int64_t ns,
                   int64_t value);
     void (*end)(struct export_sink *sink);
     /* Writes the output once it is large, or at the end. */

@@ -40,12 +40,12 @@ static void begin(struct export_sink *sink, const struct trace_header *header)
     trace_text_printf(&sink->printer.text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 }
 
-static void add_track(struct export_sink *sink, const struct export_track *track)
+static void add_track(struct export_sink *sink, const struct trace_wire_track *track)
 {
-    if (track->kind == EXPORT_COUNTER)
+    if (track->kind == WIRE_COUNTER)
         return; /* named where they are counted */
     struct trace_text *out =
-        begin_object(sink, "M", track->kind == EXPORT_PROCESS ? "process_name" : "thread_name");
+        begin_object(sink, "M", track->kind == WIRE_PROCESS ? "process_name" : "thread_name");
     trace_json_member_u64(out, "tid", track->id);
     trace_json_member_open(out, "args", '{');
     trace_json_member_text(out, "name", track->name);
@@ -91,8 +91,8 @@ static void add_slice(struct export_sink *sink, const struct export_slice *slice
 {
     const bool is_instant = slice->end_ns <= slice->begin_ns;
     static const char *const phases[] = {
-        [EXPORT_WHOLE] = "X", [EXPORT_BEGINS] = "B", [EXPORT_ENDS] = "E"};
-    const bool is_whole = slice->phase == EXPORT_WHOLE;
+        [TRACE_SLICE_WHOLE] = "X", [TRACE_SLICE_BEGINS] = "B", [TRACE_SLICE_ENDS] = "E"};
+    const bool is_whole = slice->phase == TRACE_SLICE_WHOLE;
     struct trace_text *out =
         begin_object(sink, is_whole && is_instant ? "i" : phases[slice->phase], slice->name);
     put_place(out, slice->track, slice->begin_ns);
@@ -114,7 +114,7 @@ static void add_slice(struct export_sink *sink, const struct export_slice *slice
         add_flow(sink, slice, "f", slice->ends[i]);
 }
 
-static void count(struct export_sink *sink, const struct export_track *track, int64_t ns,
+static void count(struct export_sink *sink, const struct trace_wire_track *track, int64_t ns,
                   int64_t value)
 {
     struct trace_text *out = begin_object(sink, "C", track->name);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events of a trace are slices on which track, and which arrows go between them.
- *
- * Calls are slices on the tracks of their threads. What the device did is on tracks of its queue,
- * as many as overlap: work of submissions, dispatches that were timed, debug groups (from their
- * first to their last timed dispatch, or all of the work when they hold all of its commands).
- * Arrows go from a submission to its work, and from what signals a semaphore to what waits for it.
- */
-#include "format/tool/export/counters.h"
+/* All slices of a trace's timeline, and what a file does not get while it is written: debug groups
+ * (from their first to their last timed dispatch, or all of the work when they hold all of its
+ * commands), arrows from a submission to its work and from what signals a semaphore to what waits
+ * for it, commands, and counters of memory by its type and of submissions in flight. */
 #include "format/tool/export/export.h"
-#include "format/tool/support/recorded.h"
+#include "format/tool/support/table.h"
 
 #include "format/base/arena.h"
-#include "format/columns/collectives.h"
 #include "hal/base/mem.h"
 
 #include <inttypes.h>
@@ -20,11 +15,10 @@
 #include <string.h>
 
 enum {
-    PROCESS_TRACK = 1,
     THREAD_TRACKS = 1000,   /* plus the thread's number */
     OTHER_TRACKS = 1000000, /* from here on, as they come */
-    NAME_BYTES = 200,
-    MOST_LANES = 4096,
+    MOST_TRACKS = 4096,     /* of queues: no more work exists, but in a made-up file */
+    NAME_BYTES = 96,
     COMMANDS_AT_ONCE = 500,
     MOST_ENDS = 16,
 };
@@ -33,22 +27,12 @@ enum {
 #define SUBMISSION_FLOW(number) (2 * (uint64_t)(number) + 2)
 #define SIGNAL_FLOW(index)      (2 * (uint64_t)(index) + 1)
 
-enum lane_class { LANE_WORK, LANE_DISPATCH, LANE_GROUP };
-
-struct lane {
-    enum lane_class class;
-    uint32_t queue, depth;
-    int64_t free_ns;
-    uint64_t track;
-};
-
 struct extent {
     int64_t begin_ns, end_ns; /* end 0: nothing was timed */
 };
 
 struct work {
-    const struct trace_submit *submit; /* NULL: not yet */
-    uint32_t collective;               /* what it did with other ranks; 0: nothing */
+    const struct trace_submit *submit;
     struct extent *groups; /* of all command buffers, one after the other; NULL: no times */
     size_t group_count;    /* of `groups`: a command buffer recorded again may have more */
 };
@@ -62,15 +46,14 @@ struct timeline {
     struct trace_reader *reader;
     struct export_sink *sink;
     struct trace_arena arena;
-    struct recorded recorded;
-    struct counters counters;
+    struct trace_timeline drawn;
     struct tool_table works; /* by submission */
     struct signal *signals;
-    struct lane *lanes;
-    uint8_t *threads; /* described */
-    size_t signal_count, signal_capacity, lane_count, lane_capacity, thread_capacity;
+    size_t signal_count, signal_capacity;
     uint64_t next_track;
-    int64_t start_ns;
+    int64_t start_ns, in_flight;
+    struct trace_wire_track memory_tracks[TRACE_MEMORY_TYPES], flight_track;
+    char memory_names[TRACE_MEMORY_TYPES][NAME_BYTES];
 };
 
 static enum hal_status no_memory(void)
@@ -99,14 +82,8 @@ static enum hal_status look_ahead(void *user, const struct trace_event *event,
     (void)segments;
     if (event->kind == TRACE_SEMAPHORE_SIGNAL)
         return add_signal(t, signal->semaphore, signal->value);
-    if (event->kind == TRACE_COLLECTIVE) {
-        const struct trace_collective *collective = (const void *)event;
-        struct work *work = tool_table_add(&t->works, collective->submission);
-        if (!work)
-            return no_memory();
-        work->collective = collective->collective;
-        return HAL_OK;
-    }
+    if (event->kind == TRACE_COLLECTIVE) /* which may stand behind the end of its work */
+        trace_recorded_event(&t->drawn.recorded, event);
     for (uint32_t i = 0; event->kind == TRACE_SUBMIT && i < submit->signal_count; i++)
         HAL_TRY(add_signal(t, submit->values[submit->wait_count + i].semaphore,
                            submit->values[submit->wait_count + i].value));
@@ -152,61 +129,93 @@ static size_t flows_of(const struct timeline *t, const struct trace_semaphore_va
 
 /* ---- Tracks ---- */
 
+static const char *string_in(const void *reader, uint32_t id)
+{
+    return trace_reader_string(reader, id);
+}
+
+static const struct trace_thread *thread_in(const void *reader, uint32_t id)
+{
+    return trace_reader_find_thread(reader, id);
+}
+
 static enum hal_status thread_track(struct timeline *t, uint32_t number, uint64_t *out_track)
 {
-    void *threads = t->threads;
-    const size_t old = t->thread_capacity;
+    bool is_new;
     *out_track = THREAD_TRACKS + (uint64_t)number;
-    if (!hal_grow(&threads, &t->thread_capacity, (size_t)number + 1, 1))
-        return no_memory();
-    t->threads = threads;
-    if (t->thread_capacity > old)
-        memset(t->threads + old, 0, t->thread_capacity - old);
-    if (t->threads[number])
+    HAL_TRY(trace_timeline_thread(&t->drawn, number, &is_new));
+    if (!is_new)
         return HAL_OK;
-    t->threads[number] = 1;
     const struct trace_thread *thread = trace_reader_find_thread(t->reader, number);
     const char *name = thread ? trace_reader_string(t->reader, thread->name) : NULL;
-    const struct export_track track = {.id = *out_track,
-                                       .kind = EXPORT_THREAD,
-                                       .name = name ? name : "",
-                                       .system_id = thread ? thread->system_id : number};
+    const struct trace_wire_track track = {.id = *out_track,
+                                           .kind = WIRE_THREAD,
+                                           .name = name ? name : "",
+                                           .process_id = t->sink->process_id,
+                                           .thread_id = thread ? thread->system_id : number};
     t->sink->track(t->sink, &track);
     return HAL_OK;
 }
 
-/* A track of the queue where nothing is at that time. */
-static enum hal_status lane_track(struct timeline *t, enum lane_class class, uint32_t queue,
-                                  uint32_t depth, int64_t begin_ns, int64_t end_ns,
-                                  uint64_t *out_track)
+/* Adds what the device did on a track of its queue. */
+static enum hal_status add_on_queue(struct timeline *t, enum trace_track_kind kind, uint32_t queue,
+                                    uint32_t depth, const struct trace_slice *slice,
+                                    struct export_slice *out)
 {
-    static const char *const words[] = {"", " dispatches", " groups"};
-    struct lane *lane = NULL;
-    for (size_t i = 0; i < t->lane_count && !lane; i++) {
-        struct lane *known = &t->lanes[i];
-        if (known->class == class && known->queue == queue && known->depth == depth &&
-            known->free_ns <= begin_ns)
-            lane = known;
+    struct trace_track *track;
+    HAL_TRY(trace_timeline_track(&t->drawn, kind, queue, depth, slice, &track));
+    if (!track)
+        track = &t->drawn.tracks[0];
+    if (!track->id) {
+        char name[TRACE_TRACK_NAME_BYTES];
+        track->id = t->next_track++;
+        trace_track_name(track, name);
+        t->sink->track(
+            t->sink, &(struct trace_wire_track){.id = track->id, .kind = WIRE_QUEUE, .name = name});
     }
-    if (!lane) {
-        char name[64];
-        void *lanes = t->lanes;
-        if (t->lane_count == MOST_LANES) { /* no such work exists: a damaged or made-up file */
-            *out_track = t->lanes[0].track;
-            return HAL_OK;
-        }
-        if (!hal_grow(&lanes, &t->lane_capacity, t->lane_count + 1, sizeof *t->lanes))
-            return no_memory();
-        t->lanes = lanes;
-        lane = &t->lanes[t->lane_count++];
-        *lane = (struct lane){.class = class, .queue = queue, .depth = depth};
-        lane->track = t->next_track++;
-        snprintf(name, sizeof name, "queue %u%s", queue, words[class]);
-        const struct export_track track = {.id = lane->track, .kind = EXPORT_QUEUE, .name = name};
-        t->sink->track(t->sink, &track);
+    out->track = track->id;
+    out->begin_ns = slice->begin_ns;
+    out->end_ns = slice->end_ns;
+    out->name = slice->name;
+    t->sink->slice(t->sink, out);
+    return HAL_OK;
+}
+
+/* ---- Counters ---- */
+
+static void count(struct timeline *t, struct trace_wire_track *track, const char *name,
+                  bool in_bytes, int64_t ns, int64_t value)
+{
+    if (!track->id) {
+        *track = (struct trace_wire_track){
+            .id = t->next_track++, .kind = WIRE_COUNTER, .name = name, .in_bytes = in_bytes};
+        t->sink->track(t->sink, track);
     }
-    lane->free_ns = end_ns;
-    *out_track = lane->track;
+    t->sink->count(t->sink, track, ns, value);
+}
+
+static void count_flight(struct timeline *t, int64_t ns, int change)
+{
+    t->in_flight += change;
+    count(t, &t->flight_track, "submissions in flight", false, ns, t->in_flight);
+}
+
+static enum hal_status count_memory(struct timeline *t, const struct trace_event *event)
+{
+    struct trace_memory_change change;
+    HAL_TRY(trace_memory_take(&t->drawn.memory, event, &change));
+    if (change.type == TRACE_MEMORY_TYPES)
+        return HAL_OK;
+    char *name = t->memory_names[change.type];
+    if (!*name) {
+        char words[NAME_BYTES - sizeof "buffers "];
+        snprintf(name, NAME_BYTES, "buffers%s%s", change.type ? " " : "",
+                 change.type ? trace_column_text("buffer_create", "memory", change.type, words,
+                                                 sizeof words)
+                             : "");
+    }
+    count(t, &t->memory_tracks[change.type], name, true, change.ns,
+          (int64_t)t->drawn.memory.bytes[change.type]);
     return HAL_OK;
 }
 
@@ -214,8 +223,7 @@ static enum hal_status lane_track(struct timeline *t, enum lane_class class, uin
 
 static struct work *work_of(const struct timeline *t, uint64_t submission)
 {
-    struct work *work = tool_table_find(&t->works, submission);
-    return work && work->submit ? work : NULL;
+    return tool_table_find(&t->works, submission);
 }
 
 static enum hal_status load_submit(struct timeline *t, const struct trace_submit *submit)
@@ -227,11 +235,17 @@ static enum hal_status load_submit(struct timeline *t, const struct trace_submit
     if (!work || !copy)
         return no_memory();
     memcpy(copy, submit, submit->head.bytes);
-    work->submit = copy;
-    work->groups = NULL;
-    work->group_count = 0;
-    counters_flight(&t->counters, submit->head.begin_ns, 1);
+    *work = (struct work){.submit = copy};
+    count_flight(t, submit->head.begin_ns, 1);
     return HAL_OK;
+}
+
+static const struct trace_group *groups_of(const struct timeline *t,
+                                           const struct trace_submit *submit,
+                                           uint32_t command_buffer, uint32_t *out_count)
+{
+    return trace_recorded_groups(&t->drawn.recorded,
+                                 trace_submit_command_buffers(submit)[command_buffer], out_count);
 }
 
 static size_t count_groups(const struct timeline *t, const struct trace_submit *submit,
@@ -239,9 +253,9 @@ static size_t count_groups(const struct timeline *t, const struct trace_submit *
 {
     size_t groups = 0;
     for (uint32_t i = 0; i < command_buffers; i++) {
-        const struct recorded_commands *commands =
-            recorded_commands(&t->recorded, trace_submit_command_buffers(submit)[i]);
-        groups += commands ? commands->group_count : 0;
+        uint32_t count;
+        groups_of(t, submit, i, &count);
+        groups += count;
     }
     return groups;
 }
@@ -251,11 +265,11 @@ static enum hal_status extend_groups(struct timeline *t, struct work *work,
                                      const struct trace_dispatch_time *time)
 {
     const struct trace_submit *submit = work->submit;
+    uint32_t count;
     if (time->command_buffer >= submit->command_buffer_count)
         return HAL_OK;
-    const struct recorded_commands *commands =
-        recorded_commands(&t->recorded, trace_submit_command_buffers(submit)[time->command_buffer]);
-    if (!commands || !commands->group_count)
+    const struct trace_group *groups = groups_of(t, submit, time->command_buffer, &count);
+    if (!count)
         return HAL_OK;
     if (!work->groups) {
         work->group_count = count_groups(t, submit, submit->command_buffer_count);
@@ -265,12 +279,11 @@ static enum hal_status extend_groups(struct timeline *t, struct work *work,
         memset(work->groups, 0, work->group_count * sizeof *work->groups);
     }
     const size_t first = count_groups(t, submit, time->command_buffer);
-    if (first > work->group_count || commands->group_count > work->group_count - first)
+    if (first > work->group_count || count > work->group_count - first)
         return HAL_OK;
     struct extent *extents = work->groups + first;
-    for (uint32_t i = 0; i < commands->group_count; i++) {
-        const struct recorded_group *group = &commands->groups[i];
-        if (time->dispatch < group->first_dispatch || time->dispatch >= group->end_dispatch)
+    for (uint32_t i = 0; i < count; i++) {
+        if (time->dispatch < groups[i].first_dispatch || time->dispatch >= groups[i].end_dispatch)
             continue;
         if (!extents[i].end_ns || time->begin_ns < extents[i].begin_ns)
             extents[i].begin_ns = time->begin_ns;
@@ -284,23 +297,12 @@ static enum hal_status add_dispatches(struct timeline *t, const struct trace_dis
 {
     struct work *work = work_of(t, times->submission);
     for (uint32_t i = 0; i < times->time_count; i++) {
-        const struct trace_dispatch_time *time = &times->times[i];
-        struct export_slice slice = {
-            .begin_ns = time->begin_ns, .end_ns = time->end_ns, .name = "dispatch"};
-        if (work) {
-            const struct trace_submit *submit = work->submit;
-            const struct recorded_commands *commands =
-                time->command_buffer < submit->command_buffer_count
-                    ? recorded_commands(&t->recorded,
-                                        trace_submit_command_buffers(submit)[time->command_buffer])
-                    : NULL;
-            if (commands && time->dispatch < commands->dispatch_count)
-                slice.name = recorded_kernel(&t->recorded, &commands->dispatches[time->dispatch]);
-            HAL_TRY(extend_groups(t, work, time));
-        }
-        HAL_TRY(lane_track(t, LANE_DISPATCH, times->queue, 0, time->begin_ns, time->end_ns,
-                           &slice.track));
-        t->sink->slice(t->sink, &slice);
+        struct trace_slice slice;
+        trace_timeline_dispatch(&t->drawn, times, i, &slice);
+        if (work)
+            HAL_TRY(extend_groups(t, work, &times->times[i]));
+        HAL_TRY(add_on_queue(t, TRACE_TRACK_DISPATCHES, times->queue, 0, &slice,
+                             &(struct export_slice){0}));
         HAL_TRY(t->sink->flush(t->sink, false));
     }
     return HAL_OK;
@@ -312,24 +314,22 @@ static enum hal_status add_groups(struct timeline *t, const struct trace_submiss
     const struct trace_submit *submit = work->submit;
     size_t number = 0;
     for (uint32_t i = 0; i < submit->command_buffer_count; i++) {
-        const struct recorded_commands *commands =
-            recorded_commands(&t->recorded, trace_submit_command_buffers(submit)[i]);
-        for (uint32_t k = 0; commands && k < commands->group_count; k++, number++) {
-            const struct recorded_group *group = &commands->groups[k];
+        uint32_t count;
+        const struct trace_group *groups = groups_of(t, submit, i, &count);
+        for (uint32_t k = 0; k < count; k++, number++) {
             struct extent extent = {0};
             if (number < work->group_count)
                 extent = work->groups[number];
-            else if (group->is_all && submit->command_buffer_count == 1)
+            else if (groups[k].is_all && submit->command_buffer_count == 1)
                 extent = (struct extent){done->head.begin_ns, done->head.end_ns};
             if (!extent.end_ns)
                 continue;
-            const char *label = trace_reader_string(t->reader, group->label);
-            struct export_slice slice = {.begin_ns = extent.begin_ns,
-                                         .end_ns = extent.end_ns,
-                                         .name = label && *label ? label : "group"};
-            HAL_TRY(lane_track(t, LANE_GROUP, done->queue, group->depth, extent.begin_ns,
-                               extent.end_ns, &slice.track));
-            t->sink->slice(t->sink, &slice);
+            const char *label = trace_reader_string(t->reader, groups[k].label);
+            const struct trace_slice slice = {.begin_ns = extent.begin_ns,
+                                              .end_ns = extent.end_ns,
+                                              .name = label && *label ? label : "group"};
+            HAL_TRY(add_on_queue(t, TRACE_TRACK_GROUPS, done->queue, groups[k].depth, &slice,
+                                 &(struct export_slice){0}));
         }
     }
     return HAL_OK;
@@ -337,33 +337,23 @@ static enum hal_status add_groups(struct timeline *t, const struct trace_submiss
 
 static enum hal_status add_work(struct timeline *t, const struct trace_submission_done *done)
 {
-    char name[NAME_BYTES], operation[TRACE_COLLECTIVE_NAME_BYTES] = "";
     uint64_t flows[MOST_ENDS], ends[MOST_ENDS + 1];
     const struct work *work = work_of(t, done->submission);
-    struct export_slice slice = {.begin_ns = done->head.begin_ns,
-                                 .end_ns = done->head.end_ns,
-                                 .name = name,
-                                 .event = &done->head,
-                                 .flows = flows,
-                                 .ends = ends};
-    const bool is_timed = done->head.begin_ns && done->head.end_ns;
-    if (work && work->collective)
-        trace_collective_operation_name(work->collective, operation);
-    snprintf(name, sizeof name, "#s%" PRIu64 "%s%s%s%s", done->submission, *operation ? " " : "",
-             operation, done->head.status ? " (failed)" : "", is_timed ? "" : " (no times)");
-    if (!is_timed) /* an instant where it was submitted */
+    struct export_slice shown = {.event = &done->head, .flows = flows, .ends = ends};
+    struct trace_slice slice;
+    trace_timeline_work(&t->drawn, done, &slice);
+    if (!slice.is_timed) /* an instant where it was submitted */
         slice.begin_ns = slice.end_ns = work ? work->submit->head.end_ns : t->start_ns;
     if (work) {
         const struct trace_submit *submit = work->submit;
-        slice.flow_count =
+        shown.flow_count =
             flows_of(t, submit->values + submit->wait_count, submit->signal_count, flows);
-        slice.end_count = flows_of(t, submit->values, submit->wait_count, ends);
-        ends[slice.end_count++] = SUBMISSION_FLOW(done->submission);
-        counters_flight(&t->counters, slice.end_ns, -1);
+        shown.end_count = flows_of(t, submit->values, submit->wait_count, ends);
+        ends[shown.end_count++] = SUBMISSION_FLOW(done->submission);
+        count_flight(t, slice.end_ns, -1);
     }
-    HAL_TRY(lane_track(t, LANE_WORK, done->queue, 0, slice.begin_ns, slice.end_ns, &slice.track));
-    t->sink->slice(t->sink, &slice);
-    return work && is_timed ? add_groups(t, done, work) : HAL_OK;
+    HAL_TRY(add_on_queue(t, TRACE_TRACK_WORK, done->queue, 0, &slice, &shown));
+    return work && slice.is_timed ? add_groups(t, done, work) : HAL_OK;
 }
 
 /* ---- What threads did ---- */
@@ -408,32 +398,17 @@ static void add_reached(struct timeline *t, const struct trace_semaphore_wait *w
         t->sink->slice(t->sink, &slice);
 }
 
-static const char *event_name(const struct timeline *t, const struct trace_event *event,
-                              char name[NAME_BYTES])
-{
-    const struct trace_submit *submit = (const void *)event;
-    if (event->kind == TRACE_SUBMIT) {
-        snprintf(name, NAME_BYTES, "submit #s%" PRIu64, submit->submission);
-        return name;
-    }
-    if (event->kind == TRACE_COLLECTIVE)
-        return trace_collective_name((const void *)event, name);
-    if (event->kind == TRACE_SCOPE_BEGIN) {
-        const char *scope = trace_reader_string(t->reader, TRACE_AS(trace_scope, event)->name);
-        return scope && *scope ? scope : "scope";
-    }
-    return trace_event_name(event->kind);
-}
-
 static enum hal_status add_call(struct timeline *t, const struct trace_event *event,
                                 const struct trace_segment *segments)
 {
-    char name[NAME_BYTES];
     uint64_t flows[1];
     const struct trace_semaphore_event *signal = (const void *)event;
-    struct export_slice slice = {.begin_ns = event->begin_ns,
-                                 .end_ns = event->end_ns,
-                                 .name = event_name(t, event, name),
+    struct trace_slice call;
+    trace_timeline_call(&t->drawn, event, &call);
+    struct export_slice slice = {.phase = call.phase,
+                                 .begin_ns = call.begin_ns,
+                                 .end_ns = call.end_ns,
+                                 .name = call.name,
                                  .event = event,
                                  .flows = flows};
     if (event->kind == TRACE_SUBMIT && event->status == HAL_OK) {
@@ -441,19 +416,24 @@ static enum hal_status add_call(struct timeline *t, const struct trace_event *ev
     } else if (event->kind == TRACE_SEMAPHORE_SIGNAL) {
         flows[0] = flow_of(t, signal->semaphore, signal->value);
         slice.flow_count = flows[0] != 0;
-    } else if (event->kind == TRACE_DISPATCH_TIMES) {
-        slice.begin_ns = slice.end_ns; /* the device's times: an instant on the thread */
-    } else if (event->kind == TRACE_SCOPE_BEGIN) {
-        slice.phase = EXPORT_BEGINS;
-    } else if (event->kind == TRACE_SCOPE_END) {
-        slice.phase = EXPORT_ENDS;
-        slice.begin_ns = slice.end_ns;
     }
     HAL_TRY(thread_track(t, event->thread, &slice.track));
     t->sink->slice(t->sink, &slice);
     if (event->kind == TRACE_SEMAPHORE_WAIT)
         add_reached(t, (const void *)event, slice.track);
     return segments ? add_commands(t, (const void *)event, segments, slice.track) : HAL_OK;
+}
+
+static enum hal_status record(struct timeline *t, const struct trace_event *event,
+                              const struct trace_segment *segment)
+{
+    const struct trace_command_buffer_seal *seal = (const void *)event;
+    trace_recorded_event(&t->drawn.recorded, event);
+    for (uint32_t i = 0; segment && i < seal->segment_count; i++) {
+        trace_recorded_segment(&t->drawn.recorded, seal->command_buffer, segment);
+        segment = trace_next_segment(segment);
+    }
+    return t->drawn.recorded.is_failed ? no_memory() : HAL_OK;
 }
 
 static enum hal_status visit(void *user, const struct trace_event *event,
@@ -465,8 +445,8 @@ static enum hal_status visit(void *user, const struct trace_event *event,
         HAL_TRY(add_work(t, any));
         return t->sink->flush(t->sink, false);
     }
-    HAL_TRY(recorded_take(&t->recorded, event, segments));
-    HAL_TRY(counters_take(&t->counters, event));
+    HAL_TRY(record(t, event, segments));
+    HAL_TRY(count_memory(t, event));
     if (event->kind == TRACE_SUBMIT)
         HAL_TRY(load_submit(t, any));
     else if (event->kind == TRACE_DISPATCH_TIMES)
@@ -480,10 +460,10 @@ static enum hal_status visit(void *user, const struct trace_event *event,
 static enum hal_status run(struct timeline *t)
 {
     const struct trace_header *header = trace_reader_header(t->reader);
-    const struct export_track process = {.id = PROCESS_TRACK,
-                                         .kind = EXPORT_PROCESS,
-                                         .name = header->program,
-                                         .system_id = header->process_id};
+    const struct trace_wire_track process = {.id = WIRE_PROCESS_TRACK,
+                                             .kind = WIRE_PROCESS,
+                                             .name = header->program,
+                                             .process_id = header->process_id};
     HAL_TRY(trace_reader_each(t->reader, look_ahead, t));
     if (t->signal_count)
         qsort(t->signals, t->signal_count, sizeof *t->signals, compare_signals);
@@ -499,20 +479,18 @@ enum hal_status export_timeline(struct trace_reader *reader, struct export_sink 
     struct timeline t = {.reader = reader,
                          .sink = sink,
                          .next_track = OTHER_TRACKS,
-                         .start_ns = trace_reader_header(reader)->start_ns};
+                         .start_ns = trace_reader_header(reader)->start_ns,
+                         .works = {.row_bytes = sizeof(struct work)},
+                         .drawn = {.source = {reader, string_in, thread_in},
+                                   .most_tracks = MOST_TRACKS,
+                                   .most_lanes = SIZE_MAX}};
     trace_arena_init(&t.arena, SIZE_MAX);
-    t.works.row_bytes = sizeof(struct work);
-    recorded_init(&t.recorded, reader);
-    counters_init(&t.counters, sink, &t.next_track);
     sink->printer.reader = reader;
     sink->process_id = trace_reader_header(reader)->process_id;
     const enum hal_status status = run(&t);
-    recorded_finish(&t.recorded);
-    counters_finish(&t.counters);
+    trace_timeline_finish(&t.drawn);
     tool_table_finish(&t.works);
     free(t.signals);
-    free(t.lanes);
-    free(t.threads);
     trace_arena_finish(&t.arena);
     return status;
 }

@@ -129,3 +129,13 @@ TEST(long_texts_grow)
     assert_memory_equal(text.data + 19998, "9,", 2);
     trace_text_finish(&text);
 }
+
+TEST(letters_and_digits_end_where_they_say)
+{
+    char text[64];
+    char *end = trace_put_digits(trace_put_letters(text, "#s"), UINT64_MAX);
+    assert_string_equal(text, "#s18446744073709551615");
+    assert_ptr_equal(end, text + strlen(text));
+    trace_put_digits(text, 0);
+    assert_string_equal(text, "0");
+}

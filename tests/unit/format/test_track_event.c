@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/perfetto/slices.c: the bytes of its packets, by Perfetto's published field numbers, which
- * stand here a second time and are read by a reader of this file's own. */
-#include "format/perfetto/slices.h"
+/* format/perfetto/track_event.c: the bytes of its packets, by Perfetto's published field numbers,
+ * which stand here a second time and are read by a reader of this file's own. */
+#include "format/perfetto/track_event.h"
 
 #include "tests/support/hal_fixture.h"
 
@@ -99,16 +99,16 @@ enum { NAME = 23, TYPE = 9, TRACK = 11, COUNTER = 30, FLOW = 47, FLOW_ENDS = 48,
 TEST(a_slice_is_a_begin_and_an_end)
 {
     struct trace_bytes raw = {0};
-    struct trace_slice slice = {.begin_ns = 5000000000,
-                                .end_ns = 5000000300,
-                                .name = "#s12",
-                                .has_flow = true,
-                                .flow = 0xFEDCBA9876543210};
+    struct trace_track_event slice = {.begin_ns = 5000000000,
+                                      .end_ns = 5000000300,
+                                      .name = "#s12",
+                                      .has_flow = true,
+                                      .flow = 0xFEDCBA9876543210};
     struct field argument, none;
     size_t at = 0;
-    trace_slice_number(&slice, "commands", 300);
-    trace_slice_text(&slice, "operation", "fill");
-    assert_ok(trace_slice_append(&raw, UINT64_MAX, &slice));
+    trace_track_event_number(&slice, "commands", 300);
+    trace_track_event_text(&slice, "operation", "fill");
+    assert_ok(trace_track_event_append(&raw, UINT64_MAX, &slice));
     const struct field begin = next_event(&raw, &at, 5000000000);
     assert_int_equal(number_in(&begin, TYPE), 1);
     assert_int_equal(number_in(&begin, TRACK), UINT64_MAX);
@@ -131,7 +131,7 @@ TEST(a_slice_is_a_begin_and_an_end)
     slice.end_ns = 1;
     slice.flow_ends = true;
     raw.count = at = 0;
-    assert_ok(trace_slice_append(&raw, 1, &slice));
+    assert_ok(trace_track_event_append(&raw, 1, &slice));
     const struct field ends = next_event(&raw, &at, 5000000000);
     assert_false(find(&ends, FLOW, 0, &none));
     assert_int_equal(number_in(&ends, FLOW_ENDS), 0xFEDCBA9876543210);
@@ -146,7 +146,7 @@ TEST(a_counter_has_its_value)
     struct field none;
     size_t at = 0;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        assert_ok(trace_slice_counter(&raw, 7, (int64_t)i, values[i]));
+        assert_ok(trace_track_event_counter(&raw, 7, (int64_t)i, values[i]));
         const struct field event = next_event(&raw, &at, i);
         assert_int_equal(number_in(&event, TYPE), 4);
         assert_int_equal(number_in(&event, TRACK), 7);
@@ -171,15 +171,15 @@ TEST(long_texts_are_cut_between_characters)
             for (size_t count = 250 / each; lead + count * each < 270; count++) {
                 char text[300] = "";
                 struct trace_bytes raw = {0};
-                struct trace_slice slice = {.begin_ns = 1, .name = text};
+                struct trace_track_event slice = {.begin_ns = 1, .name = text};
                 struct field argument;
                 size_t at = 0;
                 memset(text, '.', lead);
                 for (size_t i = 0; i < count; i++)
                     memcpy(text + lead + i * each, letters[kind], each);
                 const size_t fits = (MOST - lead) / each < count ? (MOST - lead) / each : count;
-                trace_slice_text(&slice, text, text);
-                assert_ok(trace_slice_begin(&raw, 1, &slice));
+                trace_track_event_text(&slice, text, text);
+                assert_ok(trace_track_event_begin(&raw, 1, &slice));
                 const struct field event = next_event(&raw, &at, 1);
                 assert_text(&event, NAME, text, lead + fits * each);
                 assert_true(find(&event, ARGUMENT, 0, &argument));
@@ -197,28 +197,19 @@ TEST(eight_arguments_of_long_texts_fit)
     char text[1000];
     struct trace_bytes raw = {0};
     struct field argument;
-    struct trace_slice slice = {.begin_ns = INT64_MAX, .name = text, .has_flow = true, .flow = 1};
+    struct trace_track_event slice = {
+        .begin_ns = INT64_MAX, .name = text, .has_flow = true, .flow = 1};
     size_t at = 0;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    for (unsigned i = 0; i < TRACE_SLICE_ARGUMENTS; i++)
-        trace_slice_text(&slice, text, text);
-    assert_ok(trace_slice_begin(&raw, UINT64_MAX, &slice));
+    for (unsigned i = 0; i < TRACE_TRACK_EVENT_ARGUMENTS; i++)
+        trace_track_event_text(&slice, text, text);
+    assert_ok(trace_track_event_begin(&raw, UINT64_MAX, &slice));
     const struct field event = next_event(&raw, &at, INT64_MAX);
     assert_int_equal(at, raw.count);
-    for (unsigned i = 0; i < TRACE_SLICE_ARGUMENTS; i++) {
+    for (unsigned i = 0; i < TRACE_TRACK_EVENT_ARGUMENTS; i++) {
         assert_true(find(&event, ARGUMENT, i, &argument));
-        assert_text(&argument, 6, text, TRACE_SLICE_TEXT_BYTES);
+        assert_text(&argument, 6, text, TRACE_TRACK_EVENT_TEXT_BYTES);
     }
     free(raw.data);
-}
-
-TEST(letters_and_digits_end_where_they_say)
-{
-    char text[64];
-    char *end = trace_slice_digits(trace_slice_letters(text, "#s"), UINT64_MAX);
-    assert_string_equal(text, "#s18446744073709551615");
-    assert_ptr_equal(end, text + strlen(text));
-    trace_slice_digits(text, 0);
-    assert_string_equal(text, "0");
 }
