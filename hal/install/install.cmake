@@ -88,7 +88,7 @@ endif()
 set(static_packages libcrypto)
 set(static_libraries -lpthread -ldl -lm)
 if(NOT APPLE)
-    set(parts hal hal_base hal_msl hal_spirv)
+    set(parts hal hal_base hal_msl hal_spirv hal_kernels)
     if(HALTRACE_TOOLS) # the capture, which then is there without a module
         list(APPEND static_packages libzstd libprotobuf-c libxxhash libunwind)
         list(APPEND parts hal_capture_parts haltrace haltrace_schema)

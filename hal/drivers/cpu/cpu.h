@@ -4,7 +4,6 @@
  *   device.c     the table, opening, queries
  *   memory.c     buffers: two mappings of one memory object
  *   kernel.c     executables, through hal/compiler/msl
- *   spirv.c      those in SPIR-V, through hal/compiler/spirv
  *   op.c         what an operation of a program does, and takes
  *   program.c    an ended command buffer as stage lists of phases of tiles
  *   fault.c      kernels that fault
@@ -20,8 +19,8 @@
 #define HAL_CPU_CPU_H
 
 #include "hal/compiler/msl/msl.h"
-#include "hal/compiler/spirv/spirv.h"
 #include "hal/core/engine/engine.h"
+#include "hal/drivers/shared/kernels.h"
 
 enum { CPU_MAX_WORKERS = 1024 };
 
@@ -62,25 +61,18 @@ void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer);
 enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                struct hal_mapping *out);
 
-/* ---- Executables (kernel.c, spirv.c) ------------------------------------------------------- */
-
-/* The binding that provides a kernel's buffer. */
-struct cpu_place {
-    uint8_t set, binding;
-};
+/* ---- Executables (kernel.c) ---------------------------------------------------------------- */
 
 struct cpu_entry {
     const struct msl_function *function;
     const struct msl_function_info *info;
     uint32_t workgroup_size[3];
-    uint32_t constant_bytes, constants_slot;
+    struct hal_kernel_slots slots;
     uint32_t workgroup_argument_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
     const struct hal_pipeline_layout *layout; /* NULL: bindings of set 0 are buffer slots */
     struct hal_entry_binding *bindings;
     uint32_t binding_count;
-    uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
-    struct cpu_place places[HAL_MAX_BINDINGS]; /* by [[buffer(i)]] */
-    _Atomic uint32_t group_cost;               /* duration of a workgroup in 1/16 ns; 0: unknown */
+    _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
 };
 
 struct cpu_executable {
@@ -113,16 +105,6 @@ enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *di
 
 /* The formats that the driver runs, best first; returns their number. */
 uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
-
-enum hal_status cpu_spirv_translate(const struct hal_executable_desc *desc,
-                                    const struct hal_executable_variant *variant,
-                                    struct spirv_translation **out_translation) HAL_CHECKED;
-struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *constant,
-                                            bool is_given);
-/* Sets the entry's places and slots. HAL_INVALID: the module has more push constants. */
-enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
-                                const struct spirv_entry *where,
-                                struct cpu_entry *entry) HAL_CHECKED;
 
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@ _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
 _Static_assert((int)MSL_READ == (int)SPIRV_READ && (int)MSL_WRITE == (int)SPIRV_WRITE,
                "accesses have the same bits");
 _Static_assert((int)HAL_MAX_BINDINGS == (int)MSL_MAX_BUFFERS, "bindings are buffer slots");
+_Static_assert((int)MSL_SIMD_WIDTH == (int)SPIRV_SIMD_WIDTH, "both have the same limits");
 
 /* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is.
  * `out_library` NULL: it is only compiled. */
@@ -88,7 +89,7 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
                                struct cpu_executable *executable)
 {
     if (variant->format == HAL_FORMAT_SPIRV)
-        HAL_TRY(cpu_spirv_translate(desc, variant, &executable->spirv));
+        HAL_TRY(hal_kernel_translate(desc, variant, &executable->spirv));
     const enum hal_status status =
         compile_msl(desc, variant, executable->spirv, executable->math, &executable->library);
     if (status != HAL_OK) {
@@ -104,11 +105,7 @@ static enum hal_status place_buffers(const struct hal_entry_point *wanted,
                                      const struct hal_pipeline_layout *layout,
                                      struct cpu_entry *entry)
 {
-    entry->constant_bytes = wanted->constant_bytes;
-    entry->constants_slot = wanted->constants_slot;
-    entry->sizes_slot = SPIRV_NO_SLOT;
-    for (uint8_t i = 0; i < HAL_MAX_BINDINGS; i++)
-        entry->places[i] = (struct cpu_place){0, i};
+    hal_kernel_slots_of_msl(wanted, &entry->slots);
     entry->layout = layout;
     if (layout)
         HAL_TRY(check_sets(entry, wanted));
@@ -128,39 +125,16 @@ static enum hal_status find_entry(const struct msl_library *library,
         return found == HAL_NOT_FOUND ? HAL_INVALID : found;
     entry->info = msl_function_get_info(entry->function);
     memcpy(entry->workgroup_size, wanted->workgroup_size, sizeof entry->workgroup_size);
-    HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
+    HAL_TRY(where ? hal_kernel_slots_of_spirv(wanted, where, &entry->slots)
+                  : place_buffers(wanted, layout, entry));
     memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
            sizeof wanted->workgroup_argument_bytes);
-    return hal_check_entry_workgroup_memory(wanted, entry->info->threadgroup_mask,
-                                            entry->info->static_group_memory_bytes,
-                                            MSL_MAX_GROUP_MEMORY_BYTES);
+    return hal_check_entry_group_memory(wanted, entry->info->threadgroup_mask,
+                                        entry->info->static_group_memory_bytes,
+                                        MSL_MAX_GROUP_MEMORY_BYTES);
 }
 
 /* ---- Reflection --------------------------------------------------------------------------- */
-
-/* What a layout promises: nobody looks into the kernel's argument buffers. */
-static enum hal_status list_layout(struct cpu_entry *entry)
-{
-    const struct hal_pipeline_layout *layout = entry->layout;
-    size_t count = 0;
-    for (size_t set = 0; set < layout->set_count; set++)
-        count += layout->sets[set]->binding_count;
-    entry->bindings = hal_alloc(count, sizeof *entry->bindings);
-    if (!entry->bindings)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'",
-                        entry->info->name);
-    for (uint32_t set = 0; set < layout->set_count; set++) {
-        for (size_t i = 0; i < layout->sets[set]->binding_count; i++) {
-            const struct hal_layout_binding *binding = &layout->sets[set]->bindings[i];
-            const bool only = binding->flags & HAL_BINDING_READ_ONLY;
-            entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-                .set = set,
-                .index = binding->index,
-                .access = HAL_ACCESS_READ | (only ? 0U : (uint32_t)HAL_ACCESS_WRITE)};
-        }
-    }
-    return HAL_OK;
-}
 
 /* A module's types say less than those that became of them, and its code more: `where`, of SPIR-V,
  * has binding i in slot i. */
@@ -170,20 +144,21 @@ static enum hal_status list_bindings(const struct hal_entry_point *wanted,
 {
     const struct msl_function_info *info = entry->info;
     if (entry->layout)
-        return list_layout(entry);
+        return hal_kernel_list_layout(wanted, entry->layout, &entry->bindings,
+                                      &entry->binding_count);
     entry->bindings =
         hal_alloc((size_t)__builtin_popcount(info->buffer_mask), sizeof *entry->bindings);
     if (!entry->bindings)
         return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", info->name);
     for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
-        if (!(info->buffer_mask >> i & 1) || i == entry->sizes_slot ||
-            (entry->constant_bytes && i == entry->constants_slot))
+        if (!(info->buffer_mask >> i & 1) || i == entry->slots.sizes_slot ||
+            (entry->slots.constant_bytes && i == entry->slots.constants_slot))
             continue;
         const struct spirv_binding *module = where ? &where->bindings[i] : NULL;
         const uint8_t access = module ? module->access : info->buffer_access[i];
         entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-            .set = entry->places[i].set,
-            .index = entry->places[i].binding,
+            .set = entry->slots.places[i].set,
+            .index = entry->slots.places[i].binding,
             .access = (access & MSL_READ ? HAL_ACCESS_READ : 0U) |
                       (access & MSL_WRITE ? HAL_ACCESS_WRITE : 0U),
             .alignment = info->buffer_alignment[i],
@@ -191,22 +166,6 @@ static enum hal_status list_bindings(const struct hal_entry_point *wanted,
         };
     }
     return hal_check_entry_bindings(wanted, layout, entry->bindings, entry->binding_count);
-}
-
-static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
-{
-    for (size_t i = 0; i < desc->constant_count; i++) {
-        if (desc->constants[i].index == index)
-            return true;
-    }
-    return false;
-}
-
-static int by_index(const void *left, const void *right)
-{
-    const struct hal_constant_info *a = left, *b = right;
-    return a->index != b->index ? (a->index > b->index) - (a->index < b->index)
-                                : strcmp(a->name, b->name);
 }
 
 static enum hal_status list_constants(const struct hal_executable_desc *desc,
@@ -220,8 +179,7 @@ static enum hal_status list_constants(const struct hal_executable_desc *desc,
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu specialization constants", count);
     for (size_t i = 0; i < count; i++) {
         if (spirv) {
-            executable->constants[i] =
-                cpu_spirv_constant(&spirv->constants[i], is_given(desc, spirv->constants[i].id));
+            executable->constants[i] = hal_kernel_constant_info(&spirv->constants[i]);
             continue;
         }
         const struct msl_constant_info constant = msl_library_constant(executable->library, i);
@@ -229,10 +187,9 @@ static enum hal_status list_constants(const struct hal_executable_desc *desc,
             (struct hal_constant_info){.name = constant.name,
                                        .index = constant.index,
                                        .type = (enum hal_constant_type)constant.type,
-                                       .components = constant.components,
-                                       .is_given = is_given(desc, constant.index)};
+                                       .components = constant.components};
     }
-    qsort(executable->constants, count, sizeof *executable->constants, by_index);
+    hal_kernel_order_constants(executable->constants, count, desc->constants, desc->constant_count);
     executable->constant_count = count;
     return HAL_OK;
 }
@@ -373,7 +330,7 @@ static enum hal_status compile_variant(void *user, const struct hal_executable_d
     const struct cpu_device *const device = user;
     struct spirv_translation *translation = NULL;
     if (variant->format == HAL_FORMAT_SPIRV)
-        HAL_TRY(cpu_spirv_translate(desc, variant, &translation));
+        HAL_TRY(hal_kernel_translate(desc, variant, &translation));
     const enum hal_status status = compile_msl(desc, variant, translation, device->math, NULL);
     spirv_translation_destroy(translation);
     return status;

@@ -235,9 +235,10 @@ static enum hal_status add_copy(struct builder *builder, uint8_t *target, const 
 static void *copy_constants(struct builder *builder, const struct cpu_entry *entry,
                             const struct hal_dispatch_state *state)
 {
-    uint8_t *copy = take(builder->program, entry->constant_bytes, CONSTANT_ALIGNMENT);
-    const uint32_t pushed = state->constant_bytes < entry->constant_bytes ? state->constant_bytes
-                                                                          : entry->constant_bytes;
+    uint8_t *copy = take(builder->program, entry->slots.constant_bytes, CONSTANT_ALIGNMENT);
+    const uint32_t pushed = state->constant_bytes < entry->slots.constant_bytes
+                                ? state->constant_bytes
+                                : entry->slots.constant_bytes;
     if (copy && pushed)
         memcpy(copy, state->constants, pushed);
     return copy;
@@ -246,7 +247,7 @@ static void *copy_constants(struct builder *builder, const struct cpu_entry *ent
 static const struct hal_binding *binding_of(const struct cpu_entry *entry, uint32_t slot,
                                             const struct hal_dispatch_state *state)
 {
-    const struct cpu_place place = entry->places[slot];
+    const struct hal_kernel_place place = entry->slots.places[slot];
     if (place.binding >= state->binding_count[place.set])
         return NULL;
     const struct hal_binding *binding = &state->bindings[place.set][place.binding];
@@ -298,13 +299,13 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
     for (uint32_t i = 0; i < length; i++) {
         if (!(mask >> i & 1))
             continue;
-        if (entry->constant_bytes && i == entry->constants_slot) {
+        if (entry->slots.constant_bytes && i == entry->slots.constants_slot) {
             table[i] = copy_constants(builder, entry, state);
             if (!table[i])
                 return no_memory(builder);
             continue;
         }
-        if (i == entry->sizes_slot) {
+        if (i == entry->slots.sizes_slot) {
             table[i] = list_sizes(builder, entry, state);
             if (!table[i])
                 return no_memory(builder);
@@ -327,9 +328,9 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
 static uint64_t bytes_in_slot(const struct cpu_entry *entry, uint32_t slot,
                               const struct hal_dispatch_state *state)
 {
-    if (entry->constant_bytes && slot == entry->constants_slot)
-        return entry->constant_bytes;
-    if (slot == entry->sizes_slot)
+    if (entry->slots.constant_bytes && slot == entry->slots.constants_slot)
+        return entry->slots.constant_bytes;
+    if (slot == entry->slots.sizes_slot)
         return HAL_MAX_BINDINGS * sizeof(uint32_t);
     if (entry->layout)
         return slot < entry->layout->set_count

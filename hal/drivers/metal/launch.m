@@ -17,7 +17,7 @@ struct launch {
 static const struct hal_binding *binding_of(const struct metal_entry *entry, uint32_t slot,
                                             const struct hal_dispatch_state *state)
 {
-    const struct metal_place place = entry->places[slot];
+    const struct hal_kernel_place place = entry->slots.places[slot];
     if (place.binding >= state->binding_count[place.set])
         return NULL;
     const struct hal_binding *binding = &state->bindings[place.set][place.binding];
@@ -26,7 +26,8 @@ static const struct hal_binding *binding_of(const struct metal_entry *entry, uin
 
 static bool is_ours(const struct metal_entry *entry, uint32_t slot)
 {
-    return slot == entry->sizes_slot || (entry->constant_bytes && slot == entry->constants_slot);
+    return slot == entry->slots.sizes_slot ||
+           (entry->slots.constant_bytes && slot == entry->slots.constants_slot);
 }
 
 static enum hal_status add_bindings(struct metal_builder *builder, const struct metal_entry *entry,
@@ -71,11 +72,11 @@ static enum hal_status copy_constants(struct metal_builder *builder,
                                       const struct metal_entry *entry,
                                       const struct hal_dispatch_state *state, struct metal_op *op)
 {
-    const uint32_t wanted = entry->constant_bytes;
+    const uint32_t wanted = entry->slots.constant_bytes;
     const uint32_t pushed = state->constant_bytes < wanted ? state->constant_bytes : wanted;
     if (!wanted)
         return HAL_OK;
-    uint8_t *constants = metal_builder_add_bytes(builder, op, entry->constants_slot, wanted);
+    uint8_t *constants = metal_builder_add_bytes(builder, op, entry->slots.constants_slot, wanted);
     if (!constants)
         return metal_builder_no_memory(builder);
     if (pushed)
@@ -88,14 +89,14 @@ static enum hal_status list_sizes(struct metal_builder *builder, const struct me
                                   const struct hal_dispatch_state *state, struct metal_op *op)
 {
     uint32_t sizes[METAL_MAX_SLOTS];
-    if (entry->sizes_slot == SPIRV_NO_SLOT)
+    if (entry->slots.sizes_slot == SPIRV_NO_SLOT)
         return HAL_OK;
     for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
         const struct hal_binding *binding = binding_of(entry, i, state);
         const uint64_t bytes = binding ? binding->bytes : 0;
         sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
     }
-    uint8_t *copy = metal_builder_add_bytes(builder, op, entry->sizes_slot, sizeof sizes);
+    uint8_t *copy = metal_builder_add_bytes(builder, op, entry->slots.sizes_slot, sizeof sizes);
     if (!copy)
         return metal_builder_no_memory(builder);
     memcpy(copy, sizes, sizeof sizes);

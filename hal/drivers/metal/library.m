@@ -84,7 +84,7 @@ static enum hal_status make_library(struct metal_device *device,
         library = compile_source(device, variant->data, variant->bytes, &error);
         break;
     case HAL_FORMAT_SPIRV:
-        HAL_TRY(metal_spirv_translate(desc, variant, &executable->spirv));
+        HAL_TRY(hal_kernel_translate(desc, variant, &executable->spirv));
         library = compile_source(device, executable->spirv->text, executable->spirv->bytes, &error);
         break;
     }

@@ -6,7 +6,6 @@
  *   library.m    executables: variants, libraries
  *   pipeline.m   their functions and pipelines
  *   archive.m    what executable caches keep of them (archive.h)
- *   spirv.m      those in SPIR-V, through hal/compiler/spirv
  *   reflect.m    what executables tell about themselves
  *   builtin.m    our own kernels, for what blit commands cannot do
  *   gputrace.m   captures by Metal itself
@@ -38,15 +37,15 @@
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
-#include "hal/compiler/spirv/spirv.h"
 #include "hal/core/engine/engine.h"
+#include "hal/drivers/shared/kernels.h"
 
 struct metal_device;
 struct metal_submission; /* queue.h */
 struct metal_completion;
 
-/* Limits of one Metal encoder. */
-enum { METAL_MAX_SLOTS = 31 };
+/* What Metal allows in one encoder. */
+enum { METAL_MAX_SLOTS = HAL_MAX_BINDINGS };
 
 /* ---- Text (text.m) ------------------------------------------------------------------------ */
 
@@ -131,24 +130,17 @@ id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) 
 
 /* ---- Executables (library.m, pipeline.m, ...) ---------------------------------------------- */
 
-/* The binding that provides a kernel's buffer. */
-struct metal_place {
-    uint8_t set, binding;
-};
-
 struct metal_entry {
     id<MTLComputePipelineState> pipeline;
     MTLSize workgroup_size;
     uint32_t buffer_mask;             /* the kernel's [[buffer(i)]] parameters */
     uint32_t read_mask, written_mask; /* those that it may read, and write */
-    uint32_t constant_bytes, constants_slot;
+    struct hal_kernel_slots slots;    /* without a layout */
     uint32_t workgroup_argument_bytes[HAL_MAX_WORKGROUP_ARGUMENTS];
-    uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
-    const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound individually */
-    struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]], without a layout */
-    uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: powers of two */
-    struct hal_entry_binding *bindings;         /* for reflection */
-    size_t binding_count;
+    const struct hal_pipeline_layout *layout; /* NULL: buffers are bound one by one */
+    uint8_t alignments[METAL_MAX_SLOTS];      /* of the kernel's type: a power of two */
+    struct hal_entry_binding *bindings;       /* for reflection */
+    uint32_t binding_count;
 };
 
 struct metal_executable {
@@ -186,14 +178,6 @@ enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *
 enum hal_status metal_reflection_create(struct metal_executable *executable,
                                         const struct hal_executable_desc *desc) HAL_CHECKED;
 void metal_reflection_destroy(struct metal_executable *executable);
-
-enum hal_status metal_spirv_translate(const struct hal_executable_desc *desc,
-                                      const struct hal_executable_variant *variant,
-                                      struct spirv_translation **out_translation) HAL_CHECKED;
-/* Sets the entry's places and slots. HAL_INVALID: the module has more push constants. */
-enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
-                                  const struct spirv_entry *where,
-                                  struct metal_entry *entry) HAL_CHECKED;
 
 /* target.m: architecture and features. */
 void metal_describe_target(id<MTLDevice> system, struct hal_device_info *out_info);

@@ -196,21 +196,6 @@ static enum hal_status check_sets(const struct metal_device *device,
     return HAL_OK;
 }
 
-/* Not from SPIR-V: without a layout, binding i of set 0 is [[buffer(i)]]; with one, set s is
- * [[buffer(s)]]. The executable says where constants go. */
-static enum hal_status place_buffers(const struct hal_entry_point *wanted,
-                                     const struct hal_pipeline_layout *layout,
-                                     struct metal_entry *entry)
-{
-    entry->layout = layout;
-    entry->constant_bytes = wanted->constant_bytes;
-    entry->constants_slot = wanted->constants_slot;
-    entry->sizes_slot = SPIRV_NO_SLOT;
-    for (uint8_t i = 0; i < METAL_MAX_SLOTS; i++)
-        entry->places[i] = (struct metal_place){0, i};
-    return HAL_OK;
-}
-
 struct building {
     struct metal_device *device;
     const struct hal_executable_desc *desc;
@@ -268,11 +253,16 @@ static enum hal_status make_pipeline(struct building *building, id<MTLFunction> 
     building->descriptors[index] = descriptor;
     if (!entry->pipeline)
         return hal_fail(HAL_INVALID, "kernel '%s': %s", wanted->name, metal_error_text(error));
-    entry->workgroup_size = MTLSizeMake(wanted->workgroup_size[0], wanted->workgroup_size[1],
-                                        wanted->workgroup_size[2]);
+    entry->workgroup_size =
+        MTLSizeMake(wanted->workgroup_size[0], wanted->workgroup_size[1], wanted->workgroup_size[2]);
     memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
            sizeof entry->workgroup_argument_bytes);
-    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
+    if (where) {
+        HAL_TRY(hal_kernel_slots_of_spirv(wanted, where, &entry->slots));
+    } else { /* with a layout, set s is [[buffer(s)]] */
+        hal_kernel_slots_of_msl(wanted, &entry->slots);
+        entry->layout = layout;
+    }
     const uint32_t taken = read_reflection(reflection, entry);
     HAL_TRY(check_sets(device, wanted, entry));
     return check_entry(device, wanted, entry, where != NULL, taken);

@@ -5,59 +5,30 @@
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/metal.h"
 
-_Static_assert((int)HAL_ACCESS_READ == (int)SPIRV_READ && (int)HAL_ACCESS_WRITE == (int)SPIRV_WRITE,
-               "accesses have the same bits");
-
-static size_t most_bindings(const struct metal_entry *entry)
-{
-    size_t count = 0;
-    if (!entry->layout)
-        return (size_t)__builtin_popcount(entry->buffer_mask);
-    for (size_t set = 0; set < entry->layout->set_count; set++)
-        count += entry->layout->sets[set]->binding_count;
-    return count;
-}
-
-/* What a layout promises: nobody looks into the kernel's argument buffers. */
-static void list_layout(struct metal_entry *entry)
-{
-    for (uint32_t set = 0; set < entry->layout->set_count; set++) {
-        const struct hal_set_layout *layout = entry->layout->sets[set];
-        for (size_t i = 0; i < layout->binding_count; i++) {
-            const bool only = layout->bindings[i].flags & HAL_BINDING_READ_ONLY;
-            entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-                .set = set,
-                .index = layout->bindings[i].index,
-                .access = HAL_ACCESS_READ | (only ? 0U : (uint32_t)HAL_ACCESS_WRITE),
-            };
-        }
-    }
-}
-
 /* What became of a module's types asks for more than they do, and its code tells more of accesses:
  * `where`, of SPIR-V, has binding i in slot i. */
 static enum hal_status list_bindings(const struct hal_entry_point *wanted,
                                      const struct hal_pipeline_layout *layout,
                                      const struct spirv_entry *where, struct metal_entry *entry)
 {
-    entry->bindings = hal_alloc(most_bindings(entry), sizeof *entry->bindings);
+    if (entry->layout)
+        return hal_kernel_list_layout(wanted, entry->layout, &entry->bindings,
+                                      &entry->binding_count);
+    entry->bindings =
+        hal_alloc((size_t)__builtin_popcount(entry->buffer_mask), sizeof *entry->bindings);
     if (!entry->bindings)
         return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", wanted->name);
-    if (entry->layout) {
-        list_layout(entry);
-        return HAL_OK;
-    }
     for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
-        if (!(entry->buffer_mask >> i & 1) || i == entry->sizes_slot ||
-            (entry->constant_bytes && i == entry->constants_slot))
+        if (!(entry->buffer_mask >> i & 1) || i == entry->slots.sizes_slot ||
+            (entry->slots.constant_bytes && i == entry->slots.constants_slot))
             continue;
         const struct spirv_binding *module =
             where && i < where->binding_count ? &where->bindings[i] : NULL;
         const uint32_t access = (entry->read_mask >> i & 1 ? HAL_ACCESS_READ : 0U) |
                                 (entry->written_mask >> i & 1 ? HAL_ACCESS_WRITE : 0U);
         entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-            .set = entry->places[i].set,
-            .index = entry->places[i].binding,
+            .set = entry->slots.places[i].set,
+            .index = entry->slots.places[i].binding,
             .access = module ? module->access : access,
             .alignment = entry->alignments[i],
             .bytes = module ? module->bytes : 0,
@@ -96,15 +67,6 @@ static struct hal_constant_info described(MTLDataType type)
     return (struct hal_constant_info){.components = 1};
 }
 
-static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
-{
-    for (size_t i = 0; i < desc->constant_count; i++) {
-        if (desc->constants[i].index == index)
-            return true;
-    }
-    return false;
-}
-
 static bool is_listed(const struct metal_executable *executable, uint32_t index, const char *name)
 {
     for (size_t i = 0; i < executable->constant_count; i++) {
@@ -115,9 +77,8 @@ static bool is_listed(const struct metal_executable *executable, uint32_t index,
     return false;
 }
 
-static enum hal_status add_constant(struct metal_executable *executable,
-                                    const struct hal_executable_desc *desc, const char *its_name,
-                                    uint32_t index, struct hal_constant_info known)
+static enum hal_status add_constant(struct metal_executable *executable, const char *its_name,
+                                    uint32_t index, struct hal_constant_info constant)
 {
     if (is_listed(executable, index, its_name))
         return HAL_OK;
@@ -127,21 +88,10 @@ static enum hal_status add_constant(struct metal_executable *executable,
         free(name);
         return hal_fail(HAL_NO_MEMORY, "no memory for the specialization constants");
     }
-    executable->constants[executable->constant_count++] = (struct hal_constant_info){
-        .name = name,
-        .index = index,
-        .type = known.type,
-        .components = known.components,
-        .is_given = is_given(desc, index),
-    };
+    constant.name = name;
+    constant.index = index;
+    executable->constants[executable->constant_count++] = constant;
     return HAL_OK;
-}
-
-static int by_index(const void *left, const void *right)
-{
-    const struct hal_constant_info *a = left, *b = right;
-    return a->index != b->index ? (a->index > b->index) - (a->index < b->index)
-                                : strcmp(a->name, b->name);
 }
 
 /* Metal tells a function's constants: those of all entry points together. */
@@ -155,22 +105,20 @@ static enum hal_status list_functions_constants(struct metal_executable *executa
         NSArray<MTLFunctionConstant *> *all = function.functionConstantsDictionary.allValues;
         for (NSUInteger c = 0; c < all.count && status == HAL_OK; c++) {
             MTLFunctionConstant *constant = [all objectAtIndex:c];
-            status = add_constant(executable, desc, constant.name.UTF8String,
-                                  (uint32_t)constant.index, described(constant.type));
+            status = add_constant(executable, constant.name.UTF8String, (uint32_t)constant.index,
+                                  described(constant.type));
         }
         [function release];
     }
     return status;
 }
 
-static enum hal_status list_modules_constants(struct metal_executable *executable,
-                                              const struct hal_executable_desc *desc)
+static enum hal_status list_modules_constants(struct metal_executable *executable)
 {
     for (size_t i = 0; i < executable->spirv->constant_count; i++) {
         const struct spirv_constant_info *constant = &executable->spirv->constants[i];
-        HAL_TRY(add_constant(executable, desc, constant->name, constant->id,
-                             (struct hal_constant_info){
-                                 .type = (enum hal_constant_type)constant->type, .components = 1}));
+        HAL_TRY(add_constant(executable, constant->name, constant->id,
+                             hal_kernel_constant_info(constant)));
     }
     return HAL_OK;
 }
@@ -182,11 +130,10 @@ enum hal_status metal_reflection_create(struct metal_executable *executable,
         HAL_TRY(list_bindings(&desc->entry_points[i], desc->layouts ? desc->layouts[i] : NULL,
                               executable->spirv ? &executable->spirv->entries[i] : NULL,
                               &executable->entries[i]));
-    HAL_TRY(executable->spirv ? list_modules_constants(executable, desc)
+    HAL_TRY(executable->spirv ? list_modules_constants(executable)
                               : list_functions_constants(executable, desc));
-    if (executable->constant_count)
-        qsort(executable->constants, executable->constant_count, sizeof *executable->constants,
-              by_index);
+    hal_kernel_order_constants(executable->constants, executable->constant_count, desc->constants,
+                               desc->constant_count);
     return HAL_OK;
 }
 

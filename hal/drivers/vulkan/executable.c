@@ -109,45 +109,6 @@ void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *ent
 
 /* ---- Modules -------------------------------------------------------------------------------- */
 
-static struct spirv_constant *list_constants(const struct hal_executable_desc *desc)
-{
-    struct spirv_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);
-    for (size_t i = 0; constants && i < desc->constant_count; i++)
-        constants[i] = (struct spirv_constant){
-            .id = desc->constants[i].index,
-            .type = (enum spirv_constant_type)desc->constants[i].type,
-            .bits = desc->constants[i].bits,
-        };
-    return constants;
-}
-
-static enum hal_status translate(const struct hal_executable_desc *desc,
-                                 const struct hal_executable_variant *variant,
-                                 const struct spirv_constant *constants,
-                                 struct spirv_translation **out_translation)
-{
-    struct spirv_entry_point *entries = hal_alloc(desc->entry_point_count, sizeof *entries);
-    if (!entries)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu entry points", desc->entry_point_count);
-    for (size_t i = 0; i < desc->entry_point_count; i++) {
-        entries[i].name = desc->entry_points[i].name;
-        memcpy(entries[i].workgroup_size, desc->entry_points[i].workgroup_size,
-               sizeof entries[i].workgroup_size);
-    }
-    const struct spirv_source source = {
-        .name = desc->label,
-        .data = variant->data,
-        .bytes = variant->bytes,
-        .constants = constants,
-        .constant_count = desc->constant_count,
-        .entry_points = entries,
-        .entry_point_count = desc->entry_point_count,
-    };
-    const enum hal_status status = spirv_translate(&source, out_translation);
-    free(entries);
-    return status;
-}
-
 /* Entries that take more constants than the device pushes have a module of their own. */
 struct modules {
     VkShaderModule plain, carrying; /* made when an entry needs it */
@@ -202,9 +163,6 @@ static void free_modules(struct vulkan_device *device, struct modules *modules)
 
 /* ---- Executables ---------------------------------------------------------------------------- */
 
-_Static_assert((int)HAL_ACCESS_READ == (int)SPIRV_READ && (int)HAL_ACCESS_WRITE == (int)SPIRV_WRITE,
-               "accesses have the same bits");
-
 static struct hal_entry_binding describe(const VkPhysicalDeviceLimits *limits,
                                          const struct spirv_binding *place)
 {
@@ -251,11 +209,11 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
                             struct vulkan_executable *executable)
 {
     const struct hal_executable_variant *variant = &desc->variants[executable->base.variant];
-    struct spirv_constant *constants = list_constants(desc);
+    struct spirv_constant *constants = hal_kernel_constants(desc);
     struct modules modules = {0};
     if (!constants)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants", desc->constant_count);
-    enum hal_status status = translate(desc, variant, constants, &executable->translation);
+    enum hal_status status = hal_kernel_translate(desc, variant, &executable->translation);
     if (status == HAL_OK)
         status = specialize(variant, constants, desc->constant_count, &modules.source);
     free(constants);
@@ -344,21 +302,6 @@ void vulkan_executable_destroy(struct vulkan_device *device, struct vulkan_execu
 
 /* ---- Reflection ----------------------------------------------------------------------------- */
 
-static bool is_given(const struct hal_executable *executable, uint32_t id)
-{
-    for (size_t i = 0; i < executable->constant_count; i++) {
-        if (executable->constants[i].index == id)
-            return true;
-    }
-    return false;
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const struct hal_constant_info *left = a, *right = b;
-    return (left->index > right->index) - (left->index < right->index);
-}
-
 /* Lists are made when somebody asks, once. */
 static pthread_mutex_t reflection_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -372,18 +315,10 @@ enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
     pthread_mutex_lock(&reflection_lock);
     if (!executable->constants) {
         struct hal_constant_info *list = hal_alloc(count, sizeof *list);
-        for (size_t i = 0; list && i < count; i++) {
-            const struct spirv_constant_info *constant = &executable->translation->constants[i];
-            list[i] = (struct hal_constant_info){
-                .name = constant->name,
-                .index = constant->id,
-                .type = (enum hal_constant_type)constant->type,
-                .components = 1,
-                .is_given = is_given(base, constant->id),
-            };
-        }
+        for (size_t i = 0; list && i < count; i++)
+            list[i] = hal_kernel_constant_info(&executable->translation->constants[i]);
         if (list)
-            qsort(list, count, sizeof *list, by_index);
+            hal_kernel_order_constants(list, count, base->constants, base->constant_count);
         executable->constants = list;
     }
     pthread_mutex_unlock(&reflection_lock);

@@ -12,8 +12,8 @@
 #define HAL_VULKAN_VULKAN_H
 
 #include "hal/base/fifo.h"
-#include "hal/compiler/spirv/spirv.h"
 #include "hal/core/engine/engine.h"
+#include "hal/drivers/shared/kernels.h"
 
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan.h>

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the drivers' executables have in common: kernels in SPIR-V, where kernels expect their
+ * bindings, and what an executable tells of itself. Each driver has a copy in its library. */
+#ifndef HAL_SHARED_KERNELS_H
+#define HAL_SHARED_KERNELS_H
+
+#include "hal/compiler/spirv/spirv.h"
+#include "hal/driver.h"
+
+/* Which binding a kernel's buffer is. */
+struct hal_kernel_place {
+    uint8_t set, binding;
+};
+
+/* What is in which [[buffer(i)]] of a kernel in the Metal Shading Language. */
+struct hal_kernel_slots {
+    uint32_t constant_bytes, constants_slot;
+    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    struct hal_kernel_place places[HAL_MAX_BINDINGS];
+};
+
+/* Without a layout, binding i of set 0 is [[buffer(i)]]; constants are where `wanted` says. */
+void hal_kernel_slots_of_msl(const struct hal_entry_point *wanted,
+                             struct hal_kernel_slots *out_slots);
+/* HAL_INVALID: the module has more push constants. */
+enum hal_status hal_kernel_slots_of_spirv(const struct hal_entry_point *wanted,
+                                          const struct spirv_entry *where,
+                                          struct hal_kernel_slots *out_slots) HAL_CHECKED;
+
+/* As the translator takes them; the caller owns them. NULL: memory is out. */
+struct spirv_constant *hal_kernel_constants(const struct hal_executable_desc *desc);
+enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
+                                     const struct hal_executable_variant *variant,
+                                     struct spirv_translation **out_translation) HAL_CHECKED;
+
+/* ---- Reflection ---------------------------------------------------------------------------- */
+
+/* What a layout promises, where nobody looks into argument buffers: the caller owns the list.
+ * HAL_NO_MEMORY. */
+enum hal_status hal_kernel_list_layout(const struct hal_entry_point *wanted,
+                                       const struct hal_pipeline_layout *layout,
+                                       struct hal_entry_binding **out_bindings,
+                                       uint32_t *out_count) HAL_CHECKED;
+
+struct hal_constant_info hal_kernel_constant_info(const struct spirv_constant_info *constant);
+/* Says which constants were given a value, and brings them into the order of reflection. */
+void hal_kernel_order_constants(struct hal_constant_info *constants, size_t count,
+                                const struct hal_constant *given, size_t given_count);
+
+#endif
