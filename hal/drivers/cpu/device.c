@@ -2,8 +2,8 @@
 /* The CPU driver's table, opening by URI, and what the device tells about itself. */
 #include "hal/base/mem.h"
 #include "hal/drivers/cpu/cpu.h"
+#include "hal/drivers/shared/parameters.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -138,41 +138,20 @@ static const struct hal_driver_ops ops = {
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
-static enum hal_status read_count(const struct hal_uri_parameter *parameter, uint32_t limit,
-                                  uint32_t *out_count)
-{
-    char *end;
-    errno = 0;
-    const unsigned long count = strtoul(parameter->value, &end, 10);
-    if (parameter->value[0] < '0' || parameter->value[0] > '9' || *end || errno || count < 1 ||
-        count > limit)
-        return hal_fail(HAL_INVALID, "%s=%s is not in 1 to %u", parameter->name, parameter->value,
-                        limit);
-    *out_count = (uint32_t)count;
-    return HAL_OK;
-}
-
-static enum hal_status read_math(const struct hal_uri_parameter *parameter, enum msl_math *out_math)
-{
-    const bool fast = strcmp(parameter->value, "fast") == 0;
-    if (!fast && strcmp(parameter->value, "safe") != 0)
-        return hal_fail(HAL_INVALID, "math=%s is neither safe nor fast", parameter->value);
-    *out_math = fast ? MSL_MATH_FAST : MSL_MATH_PRECISE;
-    return HAL_OK;
-}
-
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
                                        uint32_t *workers, uint32_t *queues, enum msl_math *math,
                                        struct hal_injection *injection)
 {
+    bool is_fast;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "threads") == 0)
-            HAL_TRY(read_count(&parameters[i], CPU_MAX_WORKERS, workers));
+            HAL_TRY(hal_parameter_count(&parameters[i], CPU_MAX_WORKERS, workers));
         else if (strcmp(parameters[i].name, "queues") == 0)
-            HAL_TRY(read_count(&parameters[i], HAL_MAX_QUEUES, queues));
-        else if (strcmp(parameters[i].name, "math") == 0)
-            HAL_TRY(read_math(&parameters[i], math));
-        else if (strcmp(parameters[i].name, "fail") == 0)
+            HAL_TRY(hal_parameter_count(&parameters[i], HAL_MAX_QUEUES, queues));
+        else if (strcmp(parameters[i].name, "math") == 0) {
+            HAL_TRY(hal_parameter_choice(&parameters[i], "safe", "fast", &is_fast));
+            *math = is_fast ? MSL_MATH_FAST : MSL_MATH_PRECISE;
+        } else if (strcmp(parameters[i].name, "fail") == 0)
             HAL_TRY(hal_injection_read(parameters[i].value, injection));
         else
             return hal_fail(HAL_INVALID,

@@ -244,26 +244,13 @@ static void *copy_constants(struct builder *builder, const struct cpu_entry *ent
     return copy;
 }
 
-static const struct hal_binding *binding_of(const struct cpu_entry *entry, uint32_t slot,
-                                            const struct hal_dispatch_state *state)
-{
-    const struct hal_kernel_place place = entry->slots.places[slot];
-    if (place.binding >= state->binding_count[place.set])
-        return NULL;
-    const struct hal_binding *binding = &state->bindings[place.set][place.binding];
-    return binding->buffer ? binding : NULL;
-}
-
 /* The bytes of each buffer, for kernels that ask how long an array is. */
 static void *list_sizes(struct builder *builder, const struct cpu_entry *entry,
                         const struct hal_dispatch_state *state)
 {
     uint32_t *sizes = take(builder->program, HAL_MAX_BINDINGS * sizeof *sizes, sizeof *sizes);
-    for (uint32_t i = 0; sizes && i < HAL_MAX_BINDINGS; i++) {
-        const struct hal_binding *binding = binding_of(entry, i, state);
-        const uint64_t bytes = binding ? binding->bytes : 0;
-        sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-    }
+    if (sizes)
+        hal_kernel_list_sizes(&entry->slots, state, sizes);
     return sizes;
 }
 
@@ -317,7 +304,7 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
                 return no_memory(builder);
             continue;
         }
-        const struct hal_binding *binding = binding_of(entry, i, state);
+        const struct hal_binding *binding = hal_kernel_binding(&entry->slots, i, state);
         table[i] = view(binding->buffer, binding->offset); /* the core has seen to that, too */
     }
     *out_table = table;
@@ -336,7 +323,7 @@ static uint64_t bytes_in_slot(const struct cpu_entry *entry, uint32_t slot,
         return slot < entry->layout->set_count
                    ? length_of_set(entry->layout->sets[slot]) * sizeof(void *)
                    : 0;
-    const struct hal_binding *binding = binding_of(entry, slot, state);
+    const struct hal_binding *binding = hal_kernel_binding(&entry->slots, slot, state);
     return binding ? binding->bytes : 0;
 }
 

@@ -2,6 +2,7 @@
 /* The Metal driver's table, opening by URI, and what the device tells about itself. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/queue.h"
+#include "hal/drivers/shared/parameters.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -203,41 +204,17 @@ static const struct hal_driver_ops ops = {
 
 /* ---- Parameters --------------------------------------------------------------------------- */
 
-static enum hal_status read_queues(const struct hal_uri_parameter *parameter, uint32_t *out_count)
-{
-    char *end;
-    errno = 0;
-    const unsigned long count = strtoul(parameter->value, &end, 10);
-    if (parameter->value[0] < '0' || parameter->value[0] > '9' || *end || errno || count < 1 ||
-        count > HAL_MAX_QUEUES)
-        return hal_fail(HAL_INVALID, "queues=%s is not in 1 to %d", parameter->value,
-                        HAL_MAX_QUEUES);
-    *out_count = (uint32_t)count;
-    return HAL_OK;
-}
-
-/* One of two words. */
-static enum hal_status read_choice(const struct hal_uri_parameter *parameter, const char *no,
-                                   const char *yes, bool *out_yes)
-{
-    *out_yes = strcmp(parameter->value, yes) == 0;
-    if (*out_yes || strcmp(parameter->value, no) == 0)
-        return HAL_OK;
-    return hal_fail(HAL_INVALID, "%s=%s is neither %s nor %s", parameter->name, parameter->value,
-                    no, yes);
-}
-
 static enum hal_status read_parameters(struct metal_device *device,
                                        const struct hal_uri_parameter *parameters, size_t count)
 {
     device->queue_count = 1;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "queues") == 0)
-            HAL_TRY(read_queues(&parameters[i], &device->queue_count));
+            HAL_TRY(hal_parameter_count(&parameters[i], HAL_MAX_QUEUES, &device->queue_count));
         else if (strcmp(parameters[i].name, "isolate") == 0)
-            HAL_TRY(read_choice(&parameters[i], "0", "1", &device->isolated));
+            HAL_TRY(hal_parameter_choice(&parameters[i], "0", "1", &device->isolated));
         else if (strcmp(parameters[i].name, "math") == 0)
-            HAL_TRY(read_choice(&parameters[i], "safe", "fast", &device->fast_math));
+            HAL_TRY(hal_parameter_choice(&parameters[i], "safe", "fast", &device->fast_math));
         else if (strcmp(parameters[i].name, "fail") == 0)
             HAL_TRY(hal_injection_read(parameters[i].value, &device->engine.injection));
         else

@@ -13,17 +13,6 @@ struct launch {
     uint32_t entry, state;
 };
 
-/* NULL: nothing is bound there; the core sees to it that kernels have what they take. */
-static const struct hal_binding *binding_of(const struct metal_entry *entry, uint32_t slot,
-                                            const struct hal_dispatch_state *state)
-{
-    const struct hal_kernel_place place = entry->slots.places[slot];
-    if (place.binding >= state->binding_count[place.set])
-        return NULL;
-    const struct hal_binding *binding = &state->bindings[place.set][place.binding];
-    return binding->buffer ? binding : NULL;
-}
-
 static bool is_ours(const struct metal_entry *entry, uint32_t slot)
 {
     return slot == entry->slots.sizes_slot ||
@@ -36,7 +25,7 @@ static enum hal_status add_bindings(struct metal_builder *builder, const struct 
     for (uint32_t slot = 0; slot < METAL_MAX_SLOTS; slot++) {
         if (!(entry->buffer_mask >> slot & 1) || is_ours(entry, slot))
             continue;
-        const struct hal_binding *binding = binding_of(entry, slot, state);
+        const struct hal_binding *binding = hal_kernel_binding(&entry->slots, slot, state);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(metal_builder_note_write(builder, binding->buffer));
         const struct metal_buffer *buffer = to_metal_buffer(binding->buffer);
@@ -88,14 +77,10 @@ static enum hal_status copy_constants(struct metal_builder *builder,
 static enum hal_status list_sizes(struct metal_builder *builder, const struct metal_entry *entry,
                                   const struct hal_dispatch_state *state, struct metal_op *op)
 {
-    uint32_t sizes[METAL_MAX_SLOTS];
+    uint32_t sizes[HAL_MAX_BINDINGS];
     if (entry->slots.sizes_slot == SPIRV_NO_SLOT)
         return HAL_OK;
-    for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
-        const struct hal_binding *binding = binding_of(entry, i, state);
-        const uint64_t bytes = binding ? binding->bytes : 0;
-        sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-    }
+    hal_kernel_list_sizes(&entry->slots, state, sizes);
     uint8_t *copy = metal_builder_add_bytes(builder, op, entry->slots.sizes_slot, sizeof sizes);
     if (!copy)
         return metal_builder_no_memory(builder);

@@ -41,6 +41,27 @@ enum hal_status hal_kernel_slots_of_spirv(const struct hal_entry_point *wanted,
     return HAL_OK;
 }
 
+const struct hal_binding *hal_kernel_binding(const struct hal_kernel_slots *slots, uint32_t slot,
+                                             const struct hal_dispatch_state *state)
+{
+    const struct hal_kernel_place place = slots->places[slot];
+    if (place.binding >= state->binding_count[place.set])
+        return NULL;
+    const struct hal_binding *binding = &state->bindings[place.set][place.binding];
+    return binding->buffer ? binding : NULL;
+}
+
+void hal_kernel_list_sizes(const struct hal_kernel_slots *slots,
+                           const struct hal_dispatch_state *state,
+                           uint32_t out_sizes[HAL_MAX_BINDINGS])
+{
+    for (uint32_t i = 0; i < HAL_MAX_BINDINGS; i++) {
+        const struct hal_binding *binding = hal_kernel_binding(slots, i, state);
+        const uint64_t bytes = binding ? binding->bytes : 0;
+        out_sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    }
+}
+
 struct spirv_constant *hal_kernel_constants(const struct hal_executable_desc *desc)
 {
     struct spirv_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);

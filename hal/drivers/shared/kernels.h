@@ -27,6 +27,14 @@ enum hal_status hal_kernel_slots_of_spirv(const struct hal_entry_point *wanted,
                                           const struct spirv_entry *where,
                                           struct hal_kernel_slots *out_slots) HAL_CHECKED;
 
+/* NULL: nothing is bound there; the core sees to it that kernels have what they take. */
+const struct hal_binding *hal_kernel_binding(const struct hal_kernel_slots *slots, uint32_t slot,
+                                             const struct hal_dispatch_state *state);
+/* The bytes of each buffer, for kernels that ask how long an array is. */
+void hal_kernel_list_sizes(const struct hal_kernel_slots *slots,
+                           const struct hal_dispatch_state *state,
+                           uint32_t out_sizes[HAL_MAX_BINDINGS]);
+
 /* As the translator takes them; the caller owns them. NULL: memory is out. */
 struct spirv_constant *hal_kernel_constants(const struct hal_executable_desc *desc);
 enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
