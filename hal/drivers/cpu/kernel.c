@@ -129,9 +129,9 @@ static enum hal_status find_entry(const struct msl_library *library,
                   : place_buffers(wanted, layout, entry));
     memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
            sizeof wanted->workgroup_argument_bytes);
-    return hal_check_entry_group_memory(wanted, entry->info->threadgroup_mask,
-                                        entry->info->static_group_memory_bytes,
-                                        MSL_MAX_GROUP_MEMORY_BYTES);
+    return hal_check_entry_workgroup_memory(wanted, entry->info->threadgroup_mask,
+                                            entry->info->static_group_memory_bytes,
+                                            MSL_MAX_GROUP_MEMORY_BYTES);
 }
 
 /* ---- Reflection --------------------------------------------------------------------------- */

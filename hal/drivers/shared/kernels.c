@@ -82,8 +82,8 @@ enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
     struct spirv_entry_point *entries = hal_alloc(desc->entry_point_count, sizeof *entries);
     for (size_t i = 0; entries && i < desc->entry_point_count; i++) {
         entries[i].name = desc->entry_points[i].name;
-        memcpy(entries[i].group_size, desc->entry_points[i].group_size,
-               sizeof entries[i].group_size);
+        memcpy(entries[i].workgroup_size, desc->entry_points[i].workgroup_size,
+               sizeof entries[i].workgroup_size);
     }
     const struct spirv_source source = {
         .name = desc->label,
