@@ -279,11 +279,7 @@ enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char 
  * another option has an illegal value. */
 enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
 
-/* Parses "5s", "500ms"; false: malformed, or out of bounds (HAL_LEAST_LAST_NS,
- * HAL_MOST_LAST_NS). */
-bool hal_duration_parse(const char *text, int64_t *out_ns);
-
-/* Parses "#s3..#s5", "#s3", "#s3..", "signal". */
+/* "#s3..#s5", "#s3", "#s3..", "signal". */
 bool hal_capture_range_parse(const char *text, struct hal_capture_range_spec *out_place);
 
 /* How long the end of a capture waits for work in flight. */

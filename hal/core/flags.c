@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HAL's flags and environment variables: one table, flags first. */
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "hal/base/run.h"
 #include "hal/core/core.h"
 
@@ -126,10 +127,15 @@ static bool read_switch(const char *text, bool *out_on)
     return *out_on || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
+static bool read_time(const char *text, int64_t *out_ns)
+{
+    return hal_duration_parse(text, HAL_LEAST_LAST_NS, HAL_MOST_LAST_NS, out_ns);
+}
+
 static bool read_wait(const char *text, int64_t *out_wait_ns)
 {
     *out_wait_ns = HAL_FOREVER;
-    return strcmp(text, "forever") == 0 || hal_duration_parse(text, out_wait_ns);
+    return strcmp(text, "forever") == 0 || read_time(text, out_wait_ns);
 }
 
 /* `source` is the flag or the variable. */
@@ -168,7 +174,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
         break;
     case LAST:
-        if (!hal_duration_parse(value, &last_ns))
+        if (!read_time(value, &last_ns))
             known = "must be a time from 10ms to 24h, as in 5s, 500ms or 2m";
         break;
     case WAIT:
@@ -352,7 +358,7 @@ static enum hal_status choose_window(const char *const values[SETTING_COUNT],
     if (chosen == WINDOW)
         hal_capture_range_parse(values[WINDOW], spec);
     else if (chosen == LAST)
-        hal_duration_parse(values[LAST], &settings->options.last_ns);
+        read_time(values[LAST], &settings->options.last_ns);
     if (chosen == LAST)
         spec->kind = HAL_RANGE_FLIGHT_RECORDER;
     else if (chosen == SCOPE || chosen == GROUP)

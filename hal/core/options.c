@@ -2,7 +2,6 @@
 /* The words, the times and the places that options of a capture may have, wherever they come from.
  */
 #include "hal/base/locator.h"
-#include "hal/base/mem.h"
 #include "hal/core/core.h"
 
 #include <string.h>
@@ -109,38 +108,7 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     return hal_profiling_choose(HAL_FILES, "profiling files", &options->files);
 }
 
-/* ---- Times and places ---------------------------------------------------------------------- */
-
-/* "500ms", "5s", "2m", "1h"; seconds without a unit. */
-bool hal_duration_parse(const char *text, int64_t *out_ns)
-{
-    static const struct {
-        const char *unit;
-        uint64_t ns;
-    } units[] = {{"", 1000000000},
-                 {"s", 1000000000},
-                 {"ms", 1000000},
-                 {"m", 60000000000},
-                 {"h", 3600000000000}};
-    uint64_t value = 0, ns;
-    if (*text < '0' || *text > '9')
-        return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        if (!hal_mul_size(value, 10, &value) ||
-            !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
-            return false;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(text, units[i].unit) != 0)
-            continue;
-        if (!hal_mul_size(value, units[i].ns, &ns) || ns < (uint64_t)HAL_LEAST_LAST_NS ||
-            ns > (uint64_t)HAL_MOST_LAST_NS)
-            return false;
-        *out_ns = (int64_t)ns;
-        return true;
-    }
-    return false;
-}
+/* ---- Places --------------------------------------------------------------------------------- */
 
 bool hal_capture_range_parse(const char *text, struct hal_capture_range_spec *out_spec)
 {

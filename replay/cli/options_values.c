@@ -3,10 +3,10 @@
 #include "replay/cli/options_values.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -64,21 +64,16 @@ bool replay_take_fill(char *text, struct replay_program *program)
     return true;
 }
 
-static bool parse_seconds(const char *option, const char *text, int64_t *out_ns)
+static bool parse_time(const char *option, const char *text, int64_t *out_ns)
 {
-    char *rest;
-    const double seconds = strtod(text, &rest);
-    if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
-        return replay_option_error(option, text,
-                                   "not a number of seconds from 0.001 to 1000000000");
-    *out_ns = (int64_t)(seconds * 1e9);
-    return true;
+    return hal_duration_parse(text, 1000000, 1000000000000000000, out_ns) ||
+           replay_complain(option, text, "not a time from 1ms to 1000000000s, such as 500ms or 5s");
 }
 
 bool replay_take_benchmark(char *text, struct replay_program *program)
 {
     program->benchmark = true;
-    return !text || parse_seconds("benchmark", text, &program->benchmark_ns);
+    return !text || parse_time("benchmark", text, &program->benchmark_ns);
 }
 
 bool replay_take_pace(char *text, struct replay_program *program)
@@ -112,12 +107,12 @@ bool replay_take_threshold(char *text, struct replay_program *program)
 
 bool replay_take_timeout(char *text, struct replay_program *program)
 {
-    return parse_seconds("timeout", text, &program->replay.timeout_ns);
+    return parse_time("timeout", text, &program->replay.timeout_ns);
 }
 
 bool replay_take_time_limit(char *text, struct replay_program *program)
 {
-    return parse_seconds("time-limit", text, &program->time_limit_ns);
+    return parse_time("time-limit", text, &program->time_limit_ns);
 }
 
 bool replay_take_memory_limit(char *text, struct replay_program *program)

@@ -2,6 +2,7 @@
 /* Conditions: read, measured, compared. */
 #include "viewer/findings/condition.h"
 
+#include "hal/base/moment.h"
 #include "viewer/text/text.h"
 
 #include <errno.h>
@@ -85,26 +86,21 @@ static size_t parse_relation(const char *text, struct view_condition *c)
 
 static enum hal_status parse_number(const char *text, struct view_condition *c)
 {
-    static const struct {
-        const char *name;
-        enum view_unit unit;
-        double factor;
-    } units[] = {{"", VIEW_UNIT_COUNT, 1},    {"%", VIEW_UNIT_SHARE, 1},
-                 {"ns", VIEW_UNIT_TIME, 1},   {"us", VIEW_UNIT_TIME, 1e3},
-                 {"µs", VIEW_UNIT_TIME, 1e3}, {"ms", VIEW_UNIT_TIME, 1e6},
-                 {"s", VIEW_UNIT_TIME, 1e9}};
     char *end;
+    int64_t ns;
     errno = 0;
     const double number = strtod(text, &end);
     const bool good = end != text && !errno && isfinite(number) && number >= 0;
-    while (good && *end == ' ')
-        end++;
-    for (size_t i = 0; good && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].name) == 0) {
-            c->unit = units[i].unit;
-            c->number = number * units[i].factor;
-            return HAL_OK;
-        }
+    end += strspn(end, " ");
+    if (good && (!*end || strcmp(end, "%") == 0)) {
+        c->unit = *end ? VIEW_UNIT_SHARE : VIEW_UNIT_COUNT;
+        c->number = number;
+        return HAL_OK;
+    }
+    if (good && hal_time_parse(text, 0, &ns)) {
+        c->unit = VIEW_UNIT_TIME;
+        c->number = (double)ns;
+        return HAL_OK;
     }
     return hal_fail(HAL_INVALID, "--fail-on=%s: '%s' is no number like 10%%, 250us, 3", c->text,
                     text);

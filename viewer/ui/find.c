@@ -310,7 +310,7 @@ static void go(struct view *view, const char *text)
     const struct view_model *m = view->model;
     int64_t ns;
     char *end;
-    while (*text == ' ' || *text == '@')
+    while (*text == ' ')
         text++;
     if (!*text)
         return;
@@ -322,7 +322,7 @@ static void go(struct view *view, const char *text)
     if (end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100)
         go_to_moment(view, m->first_ns +
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
-    else if (!hal_time_parse(text, 1000000000, &ns))
+    else if (!hal_moment_parse(text, 1000000000, &ns))
         view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12, #s12.d40", text);
     else if (*text == '+' || *text == '-')
         go_to_moment(view, add_saturated(view->cursor_ns, ns));

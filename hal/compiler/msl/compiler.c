@@ -3,6 +3,7 @@
 #include "hal/compiler/msl/toolchain.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "hal/base/os.h"
 #include "hal/compiler/msl/msl.h"
 #include "hal/compiler/msl/process.h"
@@ -158,18 +159,12 @@ static enum hal_status search(struct msl_compiler *out_compiler)
 /* A slow machine, or a program of thousands of kernels, may need more. */
 static enum hal_status find_limit(int64_t *out_ns)
 {
-    enum { MOST_SECONDS = 86400 };
+    const int64_t second_ns = 1000000000;
     const char *const text = getenv("HAL_MSL_TIME_LIMIT");
-    char *end;
     *out_ns = MSL_COMPILER_LIMIT_NS;
-    if (!text || !*text)
+    if (!text || !*text || hal_duration_parse(text, second_ns, 86400 * second_ns, out_ns))
         return HAL_OK;
-    const long seconds = strtol(text, &end, 10);
-    if (*end || seconds < 1 || seconds > MOST_SECONDS)
-        return hal_fail(HAL_INVALID, "HAL_MSL_TIME_LIMIT is '%s'; it is 1 to %d seconds", text,
-                        MOST_SECONDS);
-    *out_ns = (int64_t)seconds * 1000000000;
-    return HAL_OK;
+    return hal_fail(HAL_INVALID, "HAL_MSL_TIME_LIMIT is '%s'; it is a time from 1s to 24h", text);
 }
 
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler)

@@ -3,6 +3,7 @@
  * there are groups. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "hal/core/collectives/rendezvous_parts.h"
 #include "hal/core/core.h"
 
@@ -120,7 +121,7 @@ static enum hal_status read_warn_after(int64_t *out_ns)
         return HAL_OK;
     if (strcmp(value, "never") == 0)
         *out_ns = 0;
-    else if (!hal_duration_parse(value, out_ns))
+    else if (!hal_duration_parse(value, HAL_LEAST_LAST_NS, HAL_MOST_LAST_NS, out_ns))
         return hal_fail(HAL_INVALID,
                         "HAL_CHANNEL_PATIENCE must be never or a time of 10ms to 24h, as in 10s, "
                         "not '%s'",

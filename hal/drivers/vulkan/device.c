@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Vulkan driver's table, opening by URI, and what the device tells about itself. */
 #include "hal/base/mem.h"
-#include "hal/drivers/shared/parameters.h"
+#include "hal/base/moment.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
 #include <errno.h>
@@ -245,21 +245,33 @@ struct settings {
 
 enum { LONGEST_WATCHDOG_S = 86400 };
 
-/* Seconds, or milliseconds: 10, 10s, 500ms. */
-static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, int64_t *out_ns)
+static enum hal_status read_queues(const struct hal_uri_parameter *parameter, uint32_t *out_count)
 {
     char *end;
     errno = 0;
-    const unsigned long long number = strtoull(parameter->value, &end, 10);
-    const bool is_ms = strcmp(end, "ms") == 0;
-    const unsigned long long most =
-        is_ms ? LONGEST_WATCHDOG_S * 1000ULL : (unsigned long long)LONGEST_WATCHDOG_S;
-    if (parameter->value[0] < '0' || parameter->value[0] > '9' || errno || number < 1 ||
-        number > most || (*end && !is_ms && strcmp(end, "s") != 0))
-        return hal_fail(HAL_INVALID, "watchdog=%s is not in 1ms to %ds", parameter->value,
-                        LONGEST_WATCHDOG_S);
-    *out_ns = (int64_t)number * (is_ms ? 1000000 : 1000000000);
+    const unsigned long count = strtoul(parameter->value, &end, 10);
+    if (parameter->value[0] < '0' || parameter->value[0] > '9' || *end || errno || count < 1 ||
+        count > HAL_MAX_QUEUES)
+        return hal_fail(HAL_INVALID, "queues=%s is not in 1 to %d", parameter->value,
+                        HAL_MAX_QUEUES);
+    *out_count = (uint32_t)count;
     return HAL_OK;
+}
+
+static enum hal_status read_descriptors(const struct hal_uri_parameter *parameter, bool *out_pools)
+{
+    *out_pools = strcmp(parameter->value, "pool") == 0;
+    if (*out_pools || strcmp(parameter->value, "push") == 0)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "descriptors=%s is neither push nor pool", parameter->value);
+}
+
+static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, int64_t *out_ns)
+{
+    if (hal_duration_parse(parameter->value, 1000000, LONGEST_WATCHDOG_S * 1000000000LL, out_ns))
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "watchdog=%s is not in 1ms to %ds", parameter->value,
+                    LONGEST_WATCHDOG_S);
 }
 
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
@@ -472,9 +484,11 @@ static void describe(const struct vulkan_device *device, uint32_t index,
     const uint32_t version = device->properties.apiVersion;
     int used = snprintf(out_info->uri, sizeof out_info->uri, "vulkan://%u?queues=%u%s", index,
                         device->queue_count, settings->pools ? "&descriptors=pool" : "");
+    const bool in_ms = settings->watchdog_ns % 1000000 == 0;
     if (settings->watchdog_ns)
         snprintf(out_info->uri + used, sizeof out_info->uri - (size_t)used,
-                 "&watchdog=%" PRId64 "ms", settings->watchdog_ns / 1000000);
+                 "&watchdog=%" PRId64 "%s", settings->watchdog_ns / (in_ms ? 1000000 : 1),
+                 in_ms ? "ms" : "ns");
     snprintf(out_info->driver, sizeof out_info->driver, "vulkan");
     snprintf(out_info->name, sizeof out_info->name, "%.127s", device->properties.deviceName);
     snprintf(out_info->architecture, sizeof out_info->architecture, "vulkan %u.%u",

@@ -367,7 +367,7 @@ TEST(nothing_is_lost_when_the_process_is_killed)
 TEST(wrong_times_are_refused)
 {
     static const char *const wrong[] = {
-        "0", "9ms", "25h", "5x", "-1s", "s", "1.5s", "5 s", "99999999999999999999s"};
+        "0", "9ms", "25h", "5x", "-1s", "s", "1,5s", "5s ", "99999999999999999999s"};
     struct hal_device *device;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("HAL_DEVICE_PROFILING_LAST", wrong[i], 1);

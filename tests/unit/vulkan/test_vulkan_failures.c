@@ -185,7 +185,7 @@ TEST(work_without_an_end)
 TEST(wrong_watchdogs)
 {
     static const char *const wrong[] = {"vulkan?watchdog=0", "vulkan?watchdog=-1",
-                                        "vulkan?watchdog=1h", "vulkan?watchdog=86401",
+                                        "vulkan?watchdog=25h", "vulkan?watchdog=86401",
                                         "vulkan?watchdog=99999999999999999999"};
     struct hal_device *device = open_device("vulkan?watchdog=86400s");
     hal_device_release(device);
