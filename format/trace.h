@@ -267,8 +267,11 @@ struct trace_span {
     uint64_t first_submission, last_submission;
 };
 struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index);
-/* The origin of the times that programs print: the first event or, in a trace without events with
- * times, the start of the capture. */
+/* Whether the trace's program may have done something then: from an hour before the capture's begin
+ * to a year after it. A damaged file holds any time. */
+bool trace_reader_is_plausible(const struct trace_reader *reader, int64_t ns);
+/* The origin of the times that programs print: the first event or, where no event has a time or the
+ * first one's is implausible, the start of the capture. */
 int64_t trace_reader_origin_ns(const struct trace_reader *reader);
 /* Mask of the queues whose activity the index records. 0: none, or the file is of an older version
  * without this data. */

@@ -240,10 +240,20 @@ uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t ind
     return index < reader->chunk_count ? reader->chunks[index].thread : 0;
 }
 
+bool trace_reader_is_plausible(const struct trace_reader *reader, int64_t ns)
+{
+    const int64_t hour_ns = 3600 * INT64_C(1000000000), year_ns = 366 * 24 * hour_ns;
+    int64_t since_ns;
+    return !__builtin_sub_overflow(ns, trace_reader_header(reader)->start_ns, &since_ns) &&
+           since_ns >= -hour_ns && since_ns <= year_ns;
+}
+
 int64_t trace_reader_origin_ns(const struct trace_reader *reader)
 {
     const int64_t first_ns = trace_reader_counts(reader)->first_ns;
-    return first_ns ? first_ns : trace_reader_header(reader)->start_ns;
+    return first_ns && trace_reader_is_plausible(reader, first_ns)
+               ? first_ns
+               : trace_reader_header(reader)->start_ns;
 }
 
 struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index)

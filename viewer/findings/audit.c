@@ -148,8 +148,7 @@ static void take_seal(struct audit *a, const struct trace_command_buffer_seal *s
 /* The clock's time as the model's. Unsigned, since a damaged file holds any. */
 static int64_t moment(const struct audit *a, int64_t clock_ns)
 {
-    const uint64_t origin_ns = (uint64_t)a->model->header->start_ns + (uint64_t)a->model->offset_ns;
-    return (int64_t)((uint64_t)clock_ns - origin_ns);
+    return (int64_t)((uint64_t)clock_ns - (uint64_t)a->model->origin_ns);
 }
 
 /* ---- Contents ----------------------------------------------------------------------------- */

@@ -163,9 +163,7 @@ static enum hal_status take_read(void *user, const struct trace_event *event,
     if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
         return take_seal(u, record, segments);
     if (event->kind == TRACE_HOST_READ && (use = use_of(u, content->buffer))) {
-        const int64_t at_ns =
-            (int64_t)((uint64_t)event->end_ns - (uint64_t)u->model->header->start_ns -
-                      (uint64_t)u->model->offset_ns);
+        const int64_t at_ns = (int64_t)((uint64_t)event->end_ns - (uint64_t)u->model->origin_ns);
         use->last_read_ns = at_ns > use->last_read_ns ? at_ns : use->last_read_ns;
         use->needed = true;
     } else if (event->kind == TRACE_BUFFER_MAP && (mapping->mode & 1u) &&

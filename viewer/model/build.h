@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a model in successive steps: ingest.c converts the file's records to tables,
- * rebase_times.c sets the origin of time, tracks.c converts tables to tracks, analyse.c computes
- * figures from tracks, and track_order.c sorts tracks. */
+/* How a model is made, in steps that follow each other: ingest.c turns the file's records into
+ * tables, tracks.c turns tables into tracks, analyse.c tracks into numbers, track_order.c gives
+ * them their places. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 
@@ -22,8 +22,6 @@ enum hal_status view_build_room(void *array, size_t *capacity, size_t count, siz
 /* `progress` NULL: no callback. */
 enum hal_status view_build_tables(struct view_model *model,
                                   const struct view_progress *progress) HAL_CHECKED;
-/* Makes all times relative to the first event. */
-void view_build_rebase_times(struct view_model *model);
 
 /* Finds the devices, the collectives in their work, and which collectives met: ranks.c. */
 enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;

@@ -115,8 +115,8 @@ static enum hal_status take_scope_end(struct ingest *in, const struct trace_scop
         return HAL_OK;
     struct view_scope *scope = &in->model->scopes[open->scopes[--open->scopes_count]];
     if (scope->begin_ns != VIEW_NO_TIME &&
-        view_ingest_times(in, scope->begin_ns + in->model->header->start_ns, event->head.end_ns,
-                          &begin_ns, &scope->end_ns))
+        view_ingest_times(in, scope->begin_ns + in->model->origin_ns, event->head.end_ns, &begin_ns,
+                          &scope->end_ns))
         scope->open = false;
     return HAL_OK;
 }
@@ -339,8 +339,8 @@ static void finish_ingest(struct ingest *in)
 enum hal_status view_build_tables(struct view_model *model, const struct view_progress *progress)
 {
     struct ingest in = {.model = model, .progress = progress};
-    model->first_ns = INT64_MAX;
-    model->last_ns = INT64_MIN;
+    model->origin_ns = trace_reader_origin_ns(model->reader);
+    view_ingest_moment(model, 0);
     enum hal_status status = view_ingest_no_body(&in);
     if (status == HAL_OK)
         status = trace_reader_each(model->reader, take, &in);
@@ -348,15 +348,12 @@ enum hal_status view_build_tables(struct view_model *model, const struct view_pr
         order_submissions(model);
         if (model->pieces_count)
             qsort(model->pieces, model->pieces_count, sizeof *model->pieces, compare_pieces);
-        if (model->first_ns > model->last_ns)
-            view_ingest_moment(model, 0);
         status = view_ingest_finish_steps(&in);
         if (status == HAL_OK)
             status = view_ingest_finish_times(&in);
         finish_scopes(&in);
         if (status == HAL_OK)
             status = view_build_ranks(model);
-        view_build_rebase_times(model);
     }
     finish_ingest(&in);
     return status;

@@ -4,8 +4,6 @@
 #include "viewer/model/ingest.h"
 
 /* A call outside [start - an hour, start + a year] has a damaged time, not a long life. */
-#define EARLIEST_NS (-3600 * INT64_C(1000000000))
-#define LATEST_NS   (366 * 24 * 3600 * INT64_C(1000000000))
 
 enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
                                 size_t bytes_each, const char *what)
@@ -92,8 +90,10 @@ static ROW_BY_ID(host_row, hosts,
 
 bool view_ingest_plausible(const struct ingest *in, int64_t absolute_ns, int64_t *out_ns)
 {
-    return !__builtin_sub_overflow(absolute_ns, in->model->header->start_ns, out_ns) &&
-           *out_ns >= EARLIEST_NS && *out_ns <= LATEST_NS;
+    const bool good = trace_reader_is_plausible(in->model->reader, absolute_ns);
+    if (good)
+        *out_ns = absolute_ns - in->model->origin_ns;
+    return good;
 }
 
 /* A moment is inside the trace when the trace ends after it. */

@@ -140,8 +140,7 @@ static enum hal_status add_summary(struct trace_text *t, const struct view_model
     const struct view_summary *s = &m->summary;
     trace_json_member_text(t, "program", m->header->program);
     trace_json_member_text(t, "mode", m->header->mode);
-    trace_json_member_i64(t, "origin_ns",
-                          (int64_t)((uint64_t)m->header->start_ns + (uint64_t)m->offset_ns));
+    trace_json_member_i64(t, "origin_ns", m->origin_ns);
     add_ns(t, "first_ns", m->first_ns);
     add_ns(t, "last_ns", m->last_ns);
     add_health(t, m);

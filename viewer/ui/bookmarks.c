@@ -28,7 +28,7 @@ static bool write_bookmarks(const struct view *view, FILE *file, size_t *out_cou
         if (view_bookmarks(view)[i] == VIEW_NO_TIME)
             continue;
         fprintf(file, "%c %" PRId64 "\n", 'a' + i,
-                view_bookmarks(view)[i] + view->model->offset_ns);
+                view_marks(view)[i] + view_model_late_ns(view->model));
         ++*out_count;
     }
     const bool failed = ferror(file) != 0;
@@ -63,7 +63,7 @@ static void take_line(struct view *view, const char *line)
     errno = 0;
     const long long number = strtoll(line + 2, &end, 10);
     if (errno || end == line + 2 || (*end && *end != '\n') ||
-        __builtin_sub_overflow((int64_t)number, m->offset_ns, &ns) || ns < m->first_ns ||
+        __builtin_sub_overflow((int64_t)number, view_model_late_ns(m), &ns) || ns < m->first_ns ||
         ns >= m->last_ns)
         return;
     view_bookmarks(view)[line[0] - 'a'] = ns;

@@ -40,7 +40,7 @@ static uint32_t same_event(const struct view_track *track, const struct view_spa
 
 int64_t view_same_moment(const struct view *view, const struct view *old, int64_t ns)
 {
-    return ns == VIEW_NO_TIME ? ns : ns + old->model->offset_ns - view->model->offset_ns;
+    return ns == VIEW_NO_TIME ? ns : ns + old->model->origin_ns - view->model->origin_ns;
 }
 
 uint32_t view_same_buffer(const struct view *view, const struct view *old, uint32_t buffer)
@@ -168,7 +168,7 @@ static void restore_dialogue(struct view *view, const struct view *old, int64_t 
 
 static void restore_shared(struct view *view, const struct view *old)
 {
-    const int64_t by_ns = old->model->offset_ns - view->model->offset_ns;
+    const int64_t by_ns = old->model->origin_ns - view->model->origin_ns;
     restore_window(view, old, by_ns);
     /* time began elsewhere where nothing had happened yet */
     view->cursor_ns =

@@ -260,7 +260,7 @@ TEST(the_screen_s_thread_reads_nothing)
     while (view_has_steps(f.view))
         view_poll(f.view);
     const struct view_span selected = *view_selected(f.view, &(struct view_span){0});
-    const int64_t offset_ns = f.model->offset_ns, range_ns = f.view->range_begin_ns;
+    const int64_t origin_ns = f.model->origin_ns, range_ns = f.view->range_begin_ns;
     const uint64_t submissions = f.model->submissions_count, passed = f.view->filter->passed;
     const enum view_finding_kind finding = current_finding(f.view)->kind;
     snprintf(f.view->message, sizeof f.view->message, "said to the user");
@@ -271,7 +271,7 @@ TEST(the_screen_s_thread_reads_nothing)
     assert_true(f.model->submissions_count > submissions);
     assert_true(f.view->filter->passed > passed);
     assert_string_equal(f.view->message, "said to the user");
-    const int64_t by_ns = offset_ns - f.model->offset_ns;
+    const int64_t by_ns = origin_ns - f.model->origin_ns;
     assert_int_equal(view_selected(f.view, &(struct view_span){0})->begin_ns,
                      selected.begin_ns + by_ns);
     assert_int_equal(f.view->range_begin_ns, range_ns + by_ns);
@@ -423,7 +423,7 @@ TEST(the_cursor_stays_within_the_trace)
     for (size_t i = 0; i < sizeof shifts_ns / sizeof *shifts_ns; i++) {
         grow_to(3, false);
         begin(&f);
-        f.model->offset_ns += shifts_ns[i];
+        f.model->origin_ns += shifts_ns[i];
         grow_to(6, true);
         follow_until_replaced(&f);
         assert_in_range(f.view->cursor_ns, 0, f.model->last_ns - 1);

@@ -428,6 +428,26 @@ TEST(impossible_times_are_counted_and_not_drawn)
     view_model_close(m);
 }
 
+/* Of the file, as every program has it, also where a device says that its work was ready before. */
+TEST(times_count_from_the_first_event)
+{
+    struct trace_builder b;
+    const struct trace_semaphore_value one = {5, 1};
+    builder_open(&b, path, NULL);
+    at(&b, 5000, 5100);
+    builder_semaphore_create(&b, 5, "s", 0);
+    at(&b, 5200, 5300);
+    builder_submit(&b, 0, 0, NULL, 0, &one, 1, NULL, 0);
+    done(&b, 0, 0, 4990, 5210, 5250);
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->origin_ns, START_NS + 5000);
+    assert_int_equal(m->origin_ns, trace_reader_origin_ns(m->reader));
+    assert_int_equal(m->calls[0].begin_ns, 0);
+    assert_int_equal(m->submissions[0].ready_ns, -10);
+    assert_int_equal(m->submissions[0].begin_ns, 210);
+    view_model_close(m);
+}
+
 /* The reader says what the file is. */
 TEST(what_is_being_recorded_is_not_called_cut_off)
 {

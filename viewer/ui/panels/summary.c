@@ -99,9 +99,9 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
     char health[512];
     view_health(model, health, sizeof health);
     view_lines_add(lines, "health", "%s", health);
-    if (model->offset_ns > 0)
+    if (view_model_late_ns(model) > 0)
         view_lines_add(lines, "times", "count from the first event, %s after the capture began",
-                       view_time(model->offset_ns).text);
+                       view_time(view_model_late_ns(model)).text);
     add_device(model, lines);
     view_describe_devices(model, lines);
     add_work(model, lines);
