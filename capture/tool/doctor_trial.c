@@ -2,6 +2,7 @@
 /* The whole way once, on something small: see doctor.h. */
 #include "capture/tool/doctor.h"
 #include "format/trace.h"
+#include "hal/base/moment.h"
 #include "hal/base/os.h"
 #include "hal/hal.h"
 
@@ -276,8 +277,8 @@ void doctor_try_everything(const char *folder, struct doctor_finding out_finding
         doctor_say(compiler, DOCTOR_BROKEN,
                    "install clang-16 or later, or name one in HAL_MSL_CLANG", "%s", hal_message());
     } else {
-        doctor_say(compiler, DOCTOR_FINE, NULL, "a kernel compiled by %s and loaded in %.0f ms",
-                   programs, (double)(hal_clock_ns() - begin_ns) / 1e6);
+        doctor_say(compiler, DOCTOR_FINE, NULL, "a kernel compiled by %s and loaded in %s",
+                   programs, hal_duration_text(hal_clock_ns() - begin_ns).text);
         try_capture(&trial, path, capture);
         if (capture->verdict == DOCTOR_FINE)
             try_replay(path, replay);

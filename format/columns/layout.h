@@ -28,6 +28,7 @@ enum trace_reference {
     TRACE_REFERENCE_QUEUE,
     TRACE_REFERENCE_GROUP, /* of channels: numbered per process, across all of its traces */
     TRACE_REFERENCE_TIME,  /* 0: unknown */
+    TRACE_REFERENCE_DURATION,
     TRACE_REFERENCE_STRING,
     TRACE_REFERENCE_STACK,
     TRACE_REFERENCE_CONTENT,

@@ -185,7 +185,8 @@ static const struct trace_column semaphore[] = {
 };
 
 static const struct trace_column semaphore_wait[] = {
-    COLUMN_OF(Haltrace__SemaphoreWait, timeout_ns, struct trace_semaphore_wait, timeout_ns, NONE),
+    COLUMN_OF(Haltrace__SemaphoreWait, timeout_ns, struct trace_semaphore_wait, timeout_ns,
+              DURATION),
     COLUMN_OF(Haltrace__SemaphoreWait, mode, struct trace_semaphore_wait, mode, NONE),
     COLUMN_OF(Haltrace__SemaphoreWait, value_count, struct trace_semaphore_wait, value_count, NONE),
 };
@@ -242,7 +243,7 @@ static const struct trace_column submission_done[] = {
     COLUMN_OF(Haltrace__SubmissionDone, submission, struct trace_submission_done, submission,
               SUBMISSION),
     COLUMN_OF(Haltrace__SubmissionDone, ready_ns, struct trace_submission_done, ready_ns, TIME),
-    COLUMN_OF(Haltrace__SubmissionDone, busy_ns, struct trace_submission_done, busy_ns, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, busy_ns, struct trace_submission_done, busy_ns, DURATION),
     COLUMN_OF(Haltrace__SubmissionDone, queue, struct trace_submission_done, queue, QUEUE),
     COLUMN_OF(Haltrace__SubmissionDone, message, struct trace_submission_done, message, STRING),
 };
@@ -314,7 +315,7 @@ static const struct trace_part command_stacks_parts[] = {
 };
 
 static const struct trace_column wait_idle[] = {
-    COLUMN_OF(Haltrace__WaitIdle, timeout_ns, struct trace_wait_idle, timeout_ns, NONE),
+    COLUMN_OF(Haltrace__WaitIdle, timeout_ns, struct trace_wait_idle, timeout_ns, DURATION),
 };
 
 static const struct trace_column subspan_create[] = {

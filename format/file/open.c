@@ -205,7 +205,8 @@ bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *
     case TRACE_REFERENCE_MAPPING:
     case TRACE_REFERENCE_QUEUE:
     case TRACE_REFERENCE_GROUP:
-    case TRACE_REFERENCE_TIME: break;
+    case TRACE_REFERENCE_TIME:
+    case TRACE_REFERENCE_DURATION: break;
     case TRACE_REFERENCE_STRING:
         exists = trace_tables_string(&reader->tables, *number) != NULL;
         break;

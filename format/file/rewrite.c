@@ -250,6 +250,7 @@ static enum hal_status map_number(struct trace_rewrite *rewrite,
     uint64_t base = 0;
     switch ((enum trace_reference)column->reference) {
     case TRACE_REFERENCE_NONE:
+    case TRACE_REFERENCE_DURATION:
     case TRACE_REFERENCE_CONTENT: return HAL_OK;
     case TRACE_REFERENCE_STRING: return map_string(rewrite, source, value);
     case TRACE_REFERENCE_STACK: return map_stack(rewrite, source, value);

@@ -30,7 +30,6 @@ struct dump {
     bool kinds[TRACE_PLACES], has_kinds, has_object;
     uint64_t printed; /* events */
     uint64_t object;
-    int64_t origin_ns;
     struct tool_progress progress;
 };
 
@@ -41,22 +40,14 @@ static void put(struct trace_text *text, const char *string)
 
 /* ---- Lines -------------------------------------------------------------------------------- */
 
-/* Microseconds with three decimals, at least `width` characters. */
-static void print_us(struct trace_text *text, int64_t ns, int width)
+/* At least `width` characters. */
+static void put_right(struct trace_text *text, const char *string, size_t width)
 {
     static const char spaces[] = "                ";
-    char digits[40], *to = digits;
-    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    if (ns < 0)
-        *to++ = '-';
-    to = trace_digits(to, size / 1000);
-    trace_digits(to, 1000 + size % 1000); /* whose first digit is the point's place */
-    *to = '.';
-    const size_t bytes = (size_t)(to + 4 - digits);
-    if (bytes < (size_t)width)
-        trace_text_append(text, spaces, (size_t)width - bytes);
-    trace_text_append(text, digits, bytes);
-    put(text, " us");
+    const size_t bytes = strlen(string);
+    if (bytes < width)
+        trace_text_append(text, spaces, width - bytes);
+    trace_text_append(text, string, bytes);
 }
 
 static void event_text(struct dump *dump, const struct trace_event *event)
@@ -64,7 +55,8 @@ static void event_text(struct dump *dump, const struct trace_event *event)
     struct trace_text *text = &dump->out.text;
     const struct trace_thread *thread = trace_reader_find_thread(dump->reader, event->thread);
     const char *name = thread ? trace_reader_string(dump->reader, thread->name) : NULL;
-    print_us(text, tool_since(dump->origin_ns, event->begin_ns), 13);
+    const int64_t at_ns = tool_since(dump->out.origin_ns, event->begin_ns);
+    put_right(text, tool_has_no_time(event) ? "-" : hal_moment_text(at_ns).text, 16);
     put(text, " ");
     if (event->ticket) {
         put(text, "#");
@@ -84,7 +76,7 @@ static void event_end_text(struct dump *dump, const struct trace_event *event)
     struct trace_text *text = &dump->out.text;
     if (event->end_ns != event->begin_ns) {
         put(text, " took ");
-        print_us(text, tool_since(event->begin_ns, event->end_ns), 0);
+        put(text, hal_duration_text(tool_since(event->begin_ns, event->end_ns)).text);
     }
     if (event->status)
         trace_text_printf(text, " status=\"%s\"", hal_status_name((enum hal_status)event->status));
@@ -223,6 +215,8 @@ static enum hal_status dump_all(struct dump *dump)
 {
     tool_progress_begin(&dump->progress, "printing", trace_reader_counts(dump->reader)->events);
     dump->progress.on &= !isatty(STDOUT_FILENO); /* else it would stand between the lines */
+    if (dump->out.as_json)
+        tool_print_origin_json(&dump->out);
     const enum hal_status status = trace_reader_each_in_order(
         dump->reader, &(struct trace_walk){.visit = visit, .wants = may_hold, .user = dump});
     tool_progress_end(&dump->progress);
@@ -363,9 +357,9 @@ static int run(char **argv)
     if (status != HAL_OK)
         return tool_fail(status);
     dump.out.reader = dump.reader;
-    dump.origin_ns = trace_reader_origin_ns(dump.reader);
-    dump.window.first_ns = add_ns(dump.window.first_ns, dump.origin_ns);
-    dump.window.last_ns = add_ns(dump.window.last_ns, dump.origin_ns);
+    dump.out.origin_ns = trace_reader_origin_ns(dump.reader);
+    dump.window.first_ns = add_ns(dump.window.first_ns, dump.out.origin_ns);
+    dump.window.last_ns = add_ns(dump.window.last_ns, dump.out.origin_ns);
     if (*trace_reader_truncated(dump.reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(dump.reader));
     status = dump_all(&dump);
@@ -391,7 +385,7 @@ const struct tool_command tool_dump = {
     .usage =
         "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"
-        "ended command buffer its commands. Times are microseconds since the first event.\n",
+        "ended command buffer its commands. Times count from the first event.\n",
     .options = options,
     .run = run,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace info: what a trace is about, how large it is, and whether it is whole. */
+#include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/moment.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,13 +13,6 @@
 static void label(struct trace_text *text, const char *string)
 {
     trace_text_label(text, string, strlen(string));
-}
-
-/* Seconds with microseconds. */
-static void duration(struct trace_text *text, int64_t ns)
-{
-    const uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
-    trace_text_printf(text, "%" PRIu64 ".%06u s", us / 1000000, (unsigned)(us % 1000000));
 }
 
 static void date(struct trace_text *text, int64_t wall_ns)
@@ -81,10 +76,8 @@ static void print_policy(struct trace_text *text, const struct trace_header *hea
         trace_text_printf(text, ", window ");
         label(text, header->window);
     }
-    if (header->last_ns) {
-        trace_text_printf(text, ", the last ");
-        duration(text, (int64_t)header->last_ns);
-    }
+    if (header->last_ns)
+        trace_text_printf(text, ", the last %s", hal_duration_text((int64_t)header->last_ns).text);
     trace_text_printf(text, "\n");
 }
 
@@ -145,7 +138,9 @@ static void print_counts(struct trace_text *text, const struct trace_counts *cou
                          const char *base)
 {
     trace_text_printf(text, "events     %" PRIu64 " in ", counts->events);
-    duration(text, (int64_t)((uint64_t)counts->last_ns - (uint64_t)counts->first_ns));
+    trace_text_printf(
+        text, "%s",
+        hal_duration_text((int64_t)((uint64_t)counts->last_ns - (uint64_t)counts->first_ns)).text);
     trace_text_printf(text,
                       "\nwork       %" PRIu64 " submissions, %" PRIu64 " commands: %" PRIu64
                       " dispatches, %" PRIu64 " barriers\nhost       %" PRIu64 " writes of ",
@@ -191,9 +186,9 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         trace_text_printf(text, "complete");
     }
     if (health->ring_stalls) {
-        trace_text_printf(text, "; threads waited %" PRIu64 " times for the writer, ",
-                          health->ring_stalls);
-        duration(text, (int64_t)health->ring_stall_ns);
+        trace_text_printf(text, "; threads waited %" PRIu64 " times for the writer, %s",
+                          health->ring_stalls,
+                          hal_duration_text((int64_t)health->ring_stall_ns).text);
     }
     if (health->digest_only)
         trace_text_printf(text, "; %" PRIu64 " reads as digests only", health->digest_only);
@@ -206,14 +201,13 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
     if (health->unsupported_calls)
         trace_text_printf(text, "; %" PRIu64 " calls that no replay can do",
                           health->unsupported_calls);
-    if (health->overhead_ns) {
-        trace_text_printf(text, "; recording took ");
-        duration(text, (int64_t)health->overhead_ns);
-    }
+    if (health->overhead_ns)
+        trace_text_printf(text, "; recording took %s",
+                          hal_duration_text((int64_t)health->overhead_ns).text);
     trace_text_printf(text, "\n");
     if (health->clock && health->clock[0])
-        trace_text_printf(text, "clock      %s, seen at most %" PRIu64 " ns from the system's\n",
-                          health->clock, health->clock_error_ns);
+        trace_text_printf(text, "clock      %s, seen at most %s from the system's\n", health->clock,
+                          hal_duration_text((int64_t)health->clock_error_ns).text);
 }
 
 static void print_text(struct trace_text *text, const char *path, const struct trace_reader *reader)
@@ -239,7 +233,8 @@ static void print_text(struct trace_text *text, const char *path, const struct t
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void json_header(struct trace_text *text, const struct trace_header *header)
+static void json_header(struct trace_text *text, const struct trace_header *header,
+                        int64_t origin_ns)
 {
     trace_json_member_open(text, "format_version", '[');
     trace_json_u64(text, header->version_major);
@@ -262,7 +257,8 @@ static void json_header(struct trace_text *text, const struct trace_header *head
     trace_json_member_text(text, "window", header->window);
     trace_json_member_u64(text, "budget_bytes", header->budget_bytes);
     trace_json_member_u64(text, "last_ns", header->last_ns);
-    trace_json_member_i64(text, "start_ns", header->start_ns);
+    trace_json_member_i64(text, "origin_ns", origin_ns);
+    trace_json_member_i64(text, "start_ns", tool_since(origin_ns, header->start_ns));
     trace_json_member_i64(text, "start_wall_ns", header->start_wall_ns);
     trace_json_member_bool(text, "late_start", header->late_start);
     trace_json_member_open(text, "edits", '[');
@@ -335,8 +331,11 @@ static void json_threads(struct trace_text *text, const struct trace_reader *rea
     trace_json_close(text, ']');
 }
 
-static void json_counts(struct trace_text *text, const struct trace_counts *counts)
+static void json_counts(struct trace_text *text, const struct trace_counts *counts,
+                        int64_t origin_ns)
 {
+    const int64_t first_ns = counts->first_ns ? counts->first_ns : origin_ns;
+    const int64_t last_ns = counts->last_ns ? counts->last_ns : origin_ns;
     trace_json_member_open(text, "counts", '{');
     trace_json_member_u64(text, "file_bytes", counts->file_bytes);
     trace_json_member_u64(text, "frames", counts->frames);
@@ -354,8 +353,8 @@ static void json_counts(struct trace_text *text, const struct trace_counts *coun
     trace_json_member_u64(text, "host_write_bytes", counts->host_write_bytes);
     trace_json_member_u64(text, "host_reads", counts->host_reads);
     trace_json_member_u64(text, "host_read_bytes", counts->host_read_bytes);
-    trace_json_member_i64(text, "first_ns", counts->first_ns);
-    trace_json_member_i64(text, "last_ns", counts->last_ns);
+    trace_json_member_i64(text, "first_ns", tool_since(origin_ns, first_ns));
+    trace_json_member_i64(text, "last_ns", tool_since(origin_ns, last_ns));
     trace_json_close(text, '}');
 }
 
@@ -387,12 +386,13 @@ static void print_json(struct trace_text *text, const char *path, const struct t
 {
     trace_json_open(text, '{');
     trace_json_member_text(text, "file", path);
-    json_header(text, trace_reader_header(reader));
+    const int64_t origin_ns = trace_reader_origin_ns(reader);
+    json_header(text, trace_reader_header(reader), origin_ns);
     json_device(text, &trace_reader_header(reader)->device);
     if (trace_reader_header(reader)->capture_count)
         json_captures(text, trace_reader_header(reader));
     json_threads(text, reader);
-    json_counts(text, trace_reader_counts(reader));
+    json_counts(text, trace_reader_counts(reader), origin_ns);
     trace_json_member_text(text, "truncated", trace_reader_truncated(reader));
     json_health(text, trace_reader_health(reader));
     trace_json_close(text, '}');

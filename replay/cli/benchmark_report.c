@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was measured. */
 #include "format/base/json.h"
+#include "hal/base/moment.h"
 #include "hal/base/text.h"
 #include "replay/cli/report.h"
 #include "replay/cli/report_parts.h"
 
 #include <inttypes.h>
 
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
-
 void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result)
 {
     const struct replay_times *times = &result->times;
     fprintf(file,
             "time of %" PRIu64 " runs after %" PRIu64
-            " to warm up: min %.3f, median %.3f (95 %% interval %.3f to %.3f%s), p99 %.3f ms\n",
-            result->runs, result->warm_up, ms(times->min_ns), ms(times->median_ns),
-            result->interval.low / 1e6, result->interval.high / 1e6,
-            result->tight ? "" : ": not as tight as wanted", ms(times->p99_ns));
+            " to warm up: min %s, median %s (95 %% interval %s to %s%s), p99 %s\n",
+            result->runs, result->warm_up, hal_duration_text(times->min_ns).text,
+            hal_duration_text(times->median_ns).text,
+            hal_duration_text((int64_t)result->interval.low).text,
+            hal_duration_text((int64_t)result->interval.high).text,
+            result->tight ? "" : ": not as tight as wanted", hal_duration_text(times->p99_ns).text);
     for (size_t i = 0; i < result->scope_count; i++) {
         const struct replay_scope_times *scope = &result->scopes[i];
-        fprintf(file, "  scope '%s' (%" PRIu64 "): min %.3f, median %.3f, p99 %.3f ms\n",
-                hal_shown(scope->name).text, scope->count, ms(scope->times.min_ns),
-                ms(scope->times.median_ns), ms(scope->times.p99_ns));
+        fprintf(file, "  scope '%s' (%" PRIu64 "): min %s, median %s, p99 %s\n",
+                hal_shown(scope->name).text, scope->count,
+                hal_duration_text(scope->times.min_ns).text,
+                hal_duration_text(scope->times.median_ns).text,
+                hal_duration_text(scope->times.p99_ns).text);
     }
 }
 
@@ -34,18 +34,20 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
     const double perturbation =
         result->in_context_ns > 0 ? (double)result->isolated_ns / (double)result->in_context_ns : 0;
     fprintf(file,
-            "%" PRIu64 " commands one by one: %.3f ms (an empty submission takes %.3f us); %" PRIu64
-            " submissions one after the other: %.3f ms; %.2fx (best of %" PRIu64 " runs)\n",
-            result->commands, ms(result->isolated_ns), (double)result->empty_ns / 1e3,
-            result->submissions, ms(result->in_context_ns), perturbation, result->runs);
-    fprintf(file, "  %-32s %8s %12s %12s %12s %12s\n", "kernel", "count", "median us", "min us",
-            "alone ms", "share ms");
+            "%" PRIu64 " commands one by one: %s (an empty submission takes %s); %" PRIu64
+            " submissions one after the other: %s; %.2fx (best of %" PRIu64 " runs)\n",
+            result->commands, hal_duration_text(result->isolated_ns).text,
+            hal_duration_text(result->empty_ns).text, result->submissions,
+            hal_duration_text(result->in_context_ns).text, perturbation, result->runs);
+    fprintf(file, "  %-32s %8s %12s %12s %12s %12s\n", "kernel", "count", "median", "min", "alone",
+            "share");
     for (size_t i = 0; i < result->kernel_count; i++) {
         const struct replay_kernel_times *kernel = &result->kernels[i];
-        fprintf(file, "  %-32s %8" PRIu64 " %12.3f %12.3f %12.3f %12.3f\n",
-                hal_shown(kernel->name).text, kernel->count, (double)kernel->one.median_ns / 1e3,
-                (double)kernel->one.min_ns / 1e3, ms(kernel->isolated_ns),
-                ms(kernel->in_context_ns));
+        fprintf(file, "  %-32s %8" PRIu64 " %12s %12s %12s %12s\n", hal_shown(kernel->name).text,
+                kernel->count, hal_duration_text(kernel->one.median_ns).text,
+                hal_duration_text(kernel->one.min_ns).text,
+                hal_duration_text(kernel->isolated_ns).text,
+                hal_duration_text(kernel->in_context_ns).text);
     }
     if (result->more_kernels)
         fprintf(file, "  and %" PRIu64 " commands of other kernels\n",

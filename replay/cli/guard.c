@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/cli/guard.h"
 
+#include "hal/base/moment.h"
 #include "hal/base/status.h"
 #include "replay/cli/report.h"
 
@@ -66,8 +67,8 @@ void replay_guard_begin(const struct replay_program *program)
         const bool is_timer = numbers[i] == SIGALRM;
         if (is_timer)
             snprintf(error, sizeof error,
-                     "the replay took longer than its limit of %g s (--time-limit)",
-                     (double)program->time_limit_ns / 1e9);
+                     "the replay took longer than its limit of %s (--time-limit)",
+                     hal_duration_text(program->time_limit_ns).text);
         else
             snprintf(error, sizeof error, "interrupted by signal %d (%s)", numbers[i],
                      strsignal(numbers[i]));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was looked at. */
 #include "format/base/json.h"
+#include "hal/base/moment.h"
 #include "hal/base/text.h"
 #include "replay/cli/options.h"
 #include "replay/cli/report.h"
@@ -10,9 +11,9 @@
 
 static void print_times(FILE *file, const char *what, const struct replay_times *times)
 {
-    fprintf(file, "  %s: min %.3f, median %.3f, p99 %.3f, max %.3f us\n", what,
-            (double)times->min_ns / 1e3, (double)times->median_ns / 1e3,
-            (double)times->p99_ns / 1e3, (double)times->max_ns / 1e3);
+    fprintf(file, "  %s: min %s, median %s, p99 %s, max %s\n", what,
+            hal_duration_text(times->min_ns).text, hal_duration_text(times->median_ns).text,
+            hal_duration_text(times->p99_ns).text, hal_duration_text(times->max_ns).text);
 }
 
 void replay_print_inspect(FILE *file, const struct replay_program *program,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints for people. Numbers are printed without the locale's help. */
 #include "replay/cli/report.h"
+#include "hal/base/moment.h"
 #include "hal/base/text.h"
 #include "replay/cli/report_parts.h"
 
@@ -8,11 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static double ms(int64_t ns)
-{
-    return (double)ns / 1e6;
-}
 
 static void print_bytes(FILE *file, const uint8_t *bytes, uint32_t count)
 {
@@ -251,9 +247,10 @@ static void print_paired(FILE *file, const struct replay_summary *summary)
                 "replay the same\n",
                 paired->different_base, paired->pairs);
     fprintf(file,
-            "time: %.3f ms as recorded, %.3f ms so: %.2fx (95 %% interval %.2f to %.2f, %" PRIu64
+            "time: %s as recorded, %s so: %.2fx (95 %% interval %.2f to %.2f, %" PRIu64
             " pairs)%s\n",
-            ms(paired->base.median_ns), ms(paired->variant.median_ns), paired->gain.median,
+            hal_duration_text(paired->base.median_ns).text,
+            hal_duration_text(paired->variant.median_ns).text, paired->gain.median,
             paired->gain.low, paired->gain.high, paired->pairs,
             paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure" : "");
 }
@@ -262,11 +259,11 @@ static void print_compare(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_paired_result *paired = &summary->paired;
     fprintf(file,
-            "time: %.3f ms, and %.3f ms with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
+            "time: %s, and %s with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
             "%" PRIu64 " pairs)%s\n",
-            ms(paired->base.median_ns), ms(paired->variant.median_ns),
-            hal_shown(summary->compare).text, paired->gain.median, paired->gain.low,
-            paired->gain.high, paired->pairs,
+            hal_duration_text(paired->base.median_ns).text,
+            hal_duration_text(paired->variant.median_ns).text, hal_shown(summary->compare).text,
+            paired->gain.median, paired->gain.low, paired->gain.high, paired->pairs,
             summary->slower                                   ? ": SLOWER"
             : paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure"
                                                               : "");
@@ -297,16 +294,18 @@ static void print_times(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_times *total = &summary->total, *wait = &summary->wait;
     if (summary->runs == 1)
-        fprintf(file, "time: %.3f ms, of which %.3f ms waiting for the device", ms(total->min_ns),
-                ms(wait->min_ns));
+        fprintf(file, "time: %s, of which %s waiting for the device",
+                hal_duration_text(total->min_ns).text, hal_duration_text(wait->min_ns).text);
     else
         fprintf(file,
-                "time of %" PRIu64 " runs: min %.3f, median %.3f, max %.3f ms, of which waiting "
-                "for the device: min %.3f, median %.3f, max %.3f ms",
-                summary->runs, ms(total->min_ns), ms(total->median_ns), ms(total->max_ns),
-                ms(wait->min_ns), ms(wait->median_ns), ms(wait->max_ns));
-    fprintf(file, "; before: loading %.3f ms, compiling %.3f ms\n", ms(summary->load_ns),
-            ms(summary->prepare_ns));
+                "time of %" PRIu64 " runs: min %s, median %s, max %s, of which waiting "
+                "for the device: min %s, median %s, max %s",
+                summary->runs, hal_duration_text(total->min_ns).text,
+                hal_duration_text(total->median_ns).text, hal_duration_text(total->max_ns).text,
+                hal_duration_text(wait->min_ns).text, hal_duration_text(wait->median_ns).text,
+                hal_duration_text(wait->max_ns).text);
+    fprintf(file, "; before: loading %s, compiling %s\n", hal_duration_text(summary->load_ns).text,
+            hal_duration_text(summary->prepare_ns).text);
 }
 
 static void print_notes(FILE *file, const struct replay_summary *summary)

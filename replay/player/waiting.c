@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits under a watchdog, which names what hangs. */
+#include "hal/base/moment.h"
 #include "replay/player/player.h"
 #include "replay/sandbox/channel.h"
 
@@ -184,18 +185,17 @@ static enum hal_status blame(const struct replay_player *player)
 static void describe_wait(const struct replay_player *player,
                           const struct hal_semaphore_value *wanted, uint64_t value)
 {
-    const double seconds = (double)player->timeout_ns / 1e9;
+    const struct hal_time_text timeout = hal_duration_text(player->timeout_ns);
     char name[REPLAY_NAME_BYTES];
     uint32_t object = find_object(player, wanted->semaphore);
     if (!object) {
-        hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (--timeout of %g s)",
-                 seconds);
+        hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (--timeout of %s)",
+                 timeout.text);
         return;
     }
     hal_fail(HAL_TIMEOUT,
-             "nothing has moved for %g s (--timeout): %s is at %" PRIu64
-             " and should reach %" PRIu64,
-             seconds, replay_object_name(player->plan, object, name), value, wanted->value);
+             "nothing has moved for %s (--timeout): %s is at %" PRIu64 " and should reach %" PRIu64,
+             timeout.text, replay_object_name(player->plan, object, name), value, wanted->value);
     const struct trace_submit *submit =
         find_unfinished(player, wanted->semaphore, wanted->value, &object);
     if (submit)
@@ -206,7 +206,7 @@ static void describe_wait(const struct replay_player *player,
 static enum hal_status describe_hang(const struct replay_player *player,
                                      const struct hal_semaphore_value *values, size_t count)
 {
-    const double seconds = (double)player->timeout_ns / 1e9;
+    const struct hal_time_text timeout = hal_duration_text(player->timeout_ns);
     char name[REPLAY_NAME_BYTES];
     uint32_t object;
     for (size_t i = 0; i < count; i++) {
@@ -219,12 +219,12 @@ static enum hal_status describe_hang(const struct replay_player *player,
     const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
     if (submit)
         hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s (--timeout): submission #s%" PRIu64
+                 "nothing has moved for %s (--timeout): submission #s%" PRIu64
                  " does not end, so %s stays behind",
-                 seconds, submit->submission, replay_object_name(player->plan, object, name));
+                 timeout.text, submit->submission, replay_object_name(player->plan, object, name));
     else
-        hal_fail(HAL_TIMEOUT, "nothing has moved for %g s (--timeout), and the device is not idle",
-                 seconds);
+        hal_fail(HAL_TIMEOUT, "nothing has moved for %s (--timeout), and the device is not idle",
+                 timeout.text);
     return blame(player);
 }
 

@@ -3,6 +3,7 @@
 
 #include "hal/base/directories.h"
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "hal/base/os.h"
 #include "hal/base/text.h"
 #include "hal/hal.h"
@@ -230,8 +231,8 @@ static enum hal_status check(struct replay_sandbox *sandbox)
         return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
                         strsignal((int)ended_by));
     if (now_ns >= sandbox->desc.deadline_ns)
-        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s (--time-limit)",
-                        (double)sandbox->desc.time_ns / 1e9);
+        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %s (--time-limit)",
+                        hal_duration_text(sandbox->desc.time_ns).text);
     if (now_ns >= sandbox->next_look_ns) {
         sandbox->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
         HAL_TRY(replay_account_check(&sandbox->account));
@@ -244,8 +245,8 @@ static enum hal_status check(struct replay_sandbox *sandbox)
         now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.patience_ns)
         return hal_fail(
             HAL_TIMEOUT,
-            "nothing has moved for %g s (--timeout), and the sandboxed process does not answer",
-            (double)sandbox->desc.patience_ns / 1e9);
+            "nothing has moved for %s (--timeout), and the sandboxed process does not answer",
+            hal_duration_text(sandbox->desc.patience_ns).text);
     return HAL_OK;
 }
 

@@ -71,7 +71,7 @@ decoder_row()
     captured=$(range)
     quietly "$bin/hal-replay" --trusted --repeat=5 "$work/$sync.pb.zst"
     submissions=$(sed -nE 's/^([0-9]+) submissions .*/\1/p' "$work/log")
-    replayed=$(sed -nE 's/^time of .*: min [0-9.]+, median ([0-9.]+), .* device: min [0-9.]+, median ([0-9.]+),.*/\1 ms | \2 ms/p' "$work/log")
+    replayed=$(sed -nE 's/^time of .*: min [^,]+, median ([^,]+), .* device: min [^,]+, median ([^,]+),.*/\1 | \2/p' "$work/log")
     is_there "a replay with --sync=$sync" "$submissions" "$replayed"
     echo "| $sync | $submissions | $plain | $captured | $replayed |"
     compared=$(sed -n 's/^same: /    /p' "$work/log")
@@ -94,8 +94,8 @@ dispatches()
 {
     quietly "$bin/hal-capture" -f -m dispatch -o "$work/times.pb.zst" -- \
         "$bin/decode" --device=vulkan --tokens=8 $model
-    "$bin/hal-trace" dump --kind=dispatch_times "$work/times.pb.zst" |
-        grep -oE 'begin_ns=[0-9]+ end_ns=[0-9]+' | tr '=' ' ' |
+    "$bin/hal-trace" dump --json --kind=dispatch_times "$work/times.pb.zst" |
+        grep -oE '"begin_ns":[0-9]+,"end_ns":[0-9]+}' | tr ':,}' '   ' |
         awk '{ printf "%.0f\n", $4 - $2 }' | sort -n >"$work/lasted"
     is_there "a dispatch" "$(head -n 1 "$work/lasted")"
     awk '{ v[NR] = $1 / 1000 } END { printf "%d dispatches: min %.1f, median %.1f, 90 %% below %.1f, max %.1f us\n",

@@ -42,9 +42,9 @@ pattern()
     *'|'* | [0-9]*[0-9] | "exit status "*) printf '^%s$\n' "$1" ;;
     *)
         printf '%s\n' "$1" | sed -E -e 's/[][\.^$*+?(){}|]/\\&/g' -e 's/\\\.\\\.\\\./@ANY@/g' \
-            -e 's/[0-9]+(\\?[.,][0-9]+)*(e\\?[-+]?[0-9]+)?( (ns|µs|ms|s|B|KiB|MiB))?/@NUMBER@/g' \
+            -e 's/[0-9]+(\\?[.,][0-9]+)*(e\\?[-+]?[0-9]+)?( (ns|us|ms|s|B|KiB|MiB))?/@NUMBER@/g' \
             -e 's/ *-?@NUMBER@/ *-?@NUMBER@/g' -e 's/  +/ +/g' -e 's/^ \*//' \
-            -e 's/@NUMBER@/[0-9][0-9.,]*(e[-+]?[0-9]+)?( (ns|µs|ms|s|B|KiB|MiB))?/g' \
+            -e 's/@NUMBER@/[0-9][0-9.,]*(e[-+]?[0-9]+)?( (ns|us|ms|s|B|KiB|MiB))?/g' \
             -e 's/ pairs\\\)$/&(: no difference that is sure)?/' \
             -e 's/@ANY@/.*/g' -e 's/^/^ */' -e 's/$/ *$/'
         ;;

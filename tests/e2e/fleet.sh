@@ -25,22 +25,19 @@ def same(what, got, wanted):
     wanted = sorted(wanted)
     if got != wanted:
         sys.exit(f"{name}, {what}: {len(got)} rows, {len(wanted)} wanted: {got[:2]} {wanted[:2]}")
-# Any moment may be the zero, if it is one for all.
-zero = of("submit")[0]["begin_ns"] - rows.execute("SELECT min(submit_ns) FROM submissions WHERE trace = ?", (trace,)).fetchone()[0]
-at = lambda ns: ns - zero if ns else None
 done = {e["submission"]: e for e in of("submission_done")}
 same("submissions", get("SELECT submission, queue, thread, submit_ns, ready_ns, begin_ns, end_ns, status FROM submissions WHERE trace = ?"),
-     [(e["submission"], e["queue"], e["thread"], at(e["begin_ns"]), at(d["ready_ns"]), at(d["begin_ns"]), at(d["end_ns"]), d["status"])
+     [(e["submission"], e["queue"], e["thread"], e["begin_ns"], d["ready_ns"], d["begin_ns"], d["end_ns"], d["status"])
       for e in of("submit") for d in [done[e["submission"]]]])
 same("waits", get("SELECT thread, begin_ns, end_ns, status FROM waits WHERE trace = ?"),
-     [(e["thread"], at(e["begin_ns"]), at(e["end_ns"]), e["status"]) for e in of("semaphore_wait", "wait_idle")])
+     [(e["thread"], e["begin_ns"], e["end_ns"], e["status"]) for e in of("semaphore_wait", "wait_idle")])
 same("transfers", get("SELECT direction, buffer, bytes, begin_ns FROM transfers WHERE trace = ?"),
-     [(e["event"][5:], e["buffer"], e["size"], at(e["begin_ns"])) for e in of("host_write", "host_read")])
+     [(e["event"][5:], e["buffer"], e["size"], e["begin_ns"]) for e in of("host_write", "host_read")])
 commands = {}
 for e in events:
     if e.get("segment") == "dispatch":
         commands.setdefault(e["command_buffer"], []).append((e["executable"], e["entry"], e["workgroup_count_x"]))
-times = {(e["submission"], t["command_buffer"], t["dispatch"]): (at(t["begin_ns"]), at(t["end_ns"]))
+times = {(e["submission"], t["command_buffer"], t["dispatch"]): (t["begin_ns"], t["end_ns"])
          for e in of("dispatch_times") for t in e["times"]}
 wanted = []
 for e in of("submit"):

@@ -32,20 +32,33 @@ for range in '#s6..' '..#s6' '#s5..#s6' 6; do
 done
 # All programs count times from the first event.
 run 0 "$bin/hal-trace" dump --kind=submit --submission=#s4 t.pb.zst
-at_ns=$(sed -n 's/^ *\([0-9]*\)\.\([0-9]*\) us .*/\1\2/p' stdout)
+at=$(sed 's/^ *\(@[0-9.]*ms\) .*/\1/' stdout)
+at_ns=$(echo "$at" | tr -d '@.ms' | sed 's/^0*//')
 run 0 "$bin/hal-view" --json --print=submissions t.pb.zst
 says stdout "\"number\":4,\"queue\":0,\"rank\":null,\"submit_ns\":$at_ns,"
+run 0 "$bin/hal-view" --print=submissions t.pb.zst
+grep -q "^#s4 .* $at " stdout || fail "hal-view has another time than $at"
 run 0 "$bin/hal-trace" export --format=sqlite -o t.db t.pb.zst
 same "$(sqlite3 t.db 'SELECT submit_ns FROM submissions WHERE submission = 4')" "$at_ns" "the database's time"
-run 0 "$bin/hal-trace" info --json t.pb.zst
-start_ns=$(sed 's/.*"start_ns":\([0-9]*\),.*/\1/' stdout)
-wall_ns=$(sed 's/.*"start_wall_ns":\([0-9]*\),.*/\1/' stdout)
 run 0 "$bin/hal-trace" dump --json --kind=submit --submission=#s4 t.pb.zst
-absolute_ns=$(sed 's/.*"begin_ns":\([0-9]*\),.*/\1/' stdout)
-same "$(sqlite3 t.db 'SELECT captured_ns FROM traces')" "$((wall_ns - start_ns + absolute_ns - at_ns))" "the first event's time of day"
+says stdout ",\"begin_ns\":$at_ns,"
+run 0 "$bin/hal-trace" export --format=csv t.pb.zst
+grep -q "^$at_ns,[0-9]*,[0-9]*,[0-9]*,.*,submit," stdout || fail "the CSV has not the time $at_ns"
+# What makes them absolute is the same, too.
+run 0 "$bin/hal-trace" info --json t.pb.zst
+origin=$(grep -o '"origin_ns":[0-9]*' stdout)
+start_ns=$(sed 's/.*"start_ns":\(-[0-9]*\),.*/\1/' stdout)
+wall_ns=$(sed 's/.*"start_wall_ns":\([0-9]*\),.*/\1/' stdout)
+same "$(sqlite3 t.db 'SELECT captured_ns FROM traces')" "$((wall_ns - start_ns))" "the first event's time of day"
+for command in "dump --json" "export --format=jsonl"; do
+    # shellcheck disable=SC2086 # several words
+    run 0 "$bin/hal-trace" $command t.pb.zst
+    same "$(head -n 1 stdout)" "{$origin}" "the first line of $command"
+done
 run 0 "$bin/hal-view" --json t.pb.zst
-says stdout "\"origin_ns\":$((absolute_ns - at_ns)),"
-run 0 "$bin/hal-trace" dump --from="@${at_ns}ns" --to="${at_ns}ns" --kind=submit t.pb.zst
+says stdout "$origin,"
+# What one program prints, another takes.
+run 0 "$bin/hal-trace" dump --from="$at" --to="${at_ns}ns" --kind=submit t.pb.zst
 says stdout "submit submission=4 "
 one_line stdout
 # All programs take the same places, and refuse others with the same words.
@@ -135,7 +148,7 @@ says stdout '"slower":true'
 run 0 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=t.pb.zst --runs=6 slow.pb.zst
 grep -qE 'SLOWER|no difference' stdout && fail "what is faster is not"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
-says stdout "ms with again.pb.zst"
+says stdout "s with again.pb.zst"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 --json t.pb.zst
 says stdout '"threshold_percent":1000,"slower":false'
 

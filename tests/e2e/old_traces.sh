@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Traces that other versions wrote, kept in tests/traces: what a version has written once, every
-# later one reads, and gives out the same. Files are added with a release, and never changed.
+# later one reads, and gives out the same. Traces are added with a release, and never changed.
 #
 #   NAME.pb.zst   the trace; NAME.jsonl: what `hal-trace export --format=jsonl` gives of it
 #   newer-*       made up: fields and events that a later version has added and that may be skipped

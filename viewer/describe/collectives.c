@@ -92,12 +92,12 @@ static void describe_others(const struct view_model *m, const struct view_collec
         if (!s || !own)
             view_lines_add(lines, key, "rank %u, #s%" PRIu64, rank, other->submission);
         else
-            view_lines_add(lines, key, "rank %u, #s%" PRIu64 ", which came %s %s", rank,
-                           other->submission,
-                           view_time(s->begin_ns < own->begin_ns ? own->begin_ns - s->begin_ns
-                                                                 : s->begin_ns - own->begin_ns)
-                               .text,
-                           s->begin_ns < own->begin_ns ? "before" : "later");
+            view_lines_add(
+                lines, key, "rank %u, #s%" PRIu64 ", which came %s %s", rank, other->submission,
+                hal_duration_text(s->begin_ns < own->begin_ns ? own->begin_ns - s->begin_ns
+                                                              : s->begin_ns - own->begin_ns)
+                    .text,
+                s->begin_ns < own->begin_ns ? "before" : "later");
         key = "";
     }
     const struct view_collective *last = own && count > 1 ? view_collective_last(m, c) : NULL;
@@ -105,8 +105,9 @@ static void describe_others(const struct view_model *m, const struct view_collec
         view_lines_add(lines, "waited", "for no other rank: it came last");
     else if (last)
         view_lines_add(lines, "waited", "%s of %s, until rank %u came",
-                       view_time(view_collective_wait_ns(m, c)).text,
-                       view_time(own->end_ns - own->begin_ns).text, m->others[last->channel].rank);
+                       hal_duration_text(view_collective_wait_ns(m, c)).text,
+                       hal_duration_text(own->end_ns - own->begin_ns).text,
+                       m->others[last->channel].rank);
 }
 
 void view_describe_collective(const struct view_model *model,
@@ -149,10 +150,11 @@ void view_describe_devices(const struct view_model *model, struct view_lines *li
         char waiting[96] = "";
         if (model->devices_count > 1)
             snprintf(waiting, sizeof waiting, " (%s of it until others came)",
-                     view_time(device->waiting_ns).text);
-        view_lines_add(
-            lines, d ? "" : "devices", "%s: busy %s, %s in %s%s, %s", rank,
-            view_share(device->busy_ns, span_ns).text, view_time(device->collective_ns).text,
-            view_things(device->collectives, "collective").text, waiting, device->about->uri);
+                     hal_duration_text(device->waiting_ns).text);
+        view_lines_add(lines, d ? "" : "devices", "%s: busy %s, %s in %s%s, %s", rank,
+                       view_share(device->busy_ns, span_ns).text,
+                       hal_duration_text(device->collective_ns).text,
+                       view_things(device->collectives, "collective").text, waiting,
+                       device->about->uri);
     }
 }

@@ -250,10 +250,15 @@ static void add_row(struct view_lines *lines, const char *key, struct view_word 
                    *meaning ? "  " : "", meaning);
 }
 
+static struct view_word duration(int64_t ns)
+{
+    return view_right(hal_duration_text(ns).text, 0);
+}
+
 static struct view_word amount(uint64_t value, enum view_unit unit)
 {
     switch (unit) {
-    case VIEW_UNIT_TIME: return view_time((int64_t)value);
+    case VIEW_UNIT_TIME: return duration((int64_t)value);
     case VIEW_UNIT_COUNT: return view_count(value);
     case VIEW_UNIT_BYTES: return view_bytes(value);
     }
@@ -278,8 +283,8 @@ static void describe_change(const struct view_pair *pair, char *out, size_t byte
                  view_count(b->count).text);
     else
         snprintf(out, bytes, "%s (%s to %s -> %s to %s)", trace_change_texts[change],
-                 view_time(a->low_ns).text, view_time(a->high_ns).text, view_time(b->low_ns).text,
-                 view_time(b->high_ns).text);
+                 hal_duration_text(a->low_ns).text, hal_duration_text(a->high_ns).text,
+                 hal_duration_text(b->low_ns).text, hal_duration_text(b->high_ns).text);
 }
 
 /* `rest` comes behind what the change means. */
@@ -289,7 +294,7 @@ static void add_pair(const struct view_pair *pair, const char *rest, struct view
     char meaning[320], all[640];
     describe_change(pair, meaning, sizeof meaning);
     snprintf(all, sizeof all, "%s%s", meaning, rest);
-    add_row(lines, pair->name, view_time(first), view_time(second),
+    add_row(lines, pair->name, duration(first), duration(second),
             change((double)first, (double)second), all);
 }
 
@@ -303,8 +308,9 @@ static void add_kernel(const struct view_pair *pair, struct view_lines *lines)
     char rest[256];
     if (is_timed(pair)) {
         snprintf(rest, sizeof rest, "; in all %s -> %s, %s -> %s dispatches",
-                 view_time(pair->total_ns[0]).text, view_time(pair->total_ns[1]).text,
-                 view_count(pair->count[0]).text, view_count(pair->count[1]).text);
+                 hal_duration_text(pair->total_ns[0]).text,
+                 hal_duration_text(pair->total_ns[1]).text, view_count(pair->count[0]).text,
+                 view_count(pair->count[1]).text);
         add_pair(pair, rest, lines);
     } else {
         add_row(lines, pair->name, view_count(pair->count[0]), view_count(pair->count[1]),

@@ -365,7 +365,7 @@ void view_span_label(const struct view_model *model, const struct view_track *tr
         return;
     case VIEW_TRACK_GAPS:
         snprintf(out, bytes, "%c %s", view_class_info((enum view_class)span->class)->letter,
-                 view_time(span->end_ns - span->begin_ns).text);
+                 hal_duration_text(span->end_ns - span->begin_ns).text);
         return;
     }
 }
@@ -383,19 +383,16 @@ void view_span_locator(const struct view_model *model, const struct view_track *
         snprintf(out, bytes, "#s%" PRIu64, model->submissions[submission].number);
         return;
     }
-    const uint64_t size =
-        span->begin_ns < 0 ? 0 - (uint64_t)span->begin_ns : (uint64_t)span->begin_ns;
-    snprintf(out, bytes, "@%s%" PRIu64 ".%09" PRIu64 "s", span->begin_ns < 0 ? "-" : "",
-             size / 1000000000, size % 1000000000);
+    snprintf(out, bytes, "%s", hal_moment_text(span->begin_ns).text);
 }
 
 void view_typical_text(const struct trace_typical *typical, char *out, size_t bytes)
 {
     char interval[128] = "";
     if (typical->count > 1)
-        snprintf(interval, sizeof interval, " (%s to %s)", view_time(typical->low_ns).text,
-                 view_time(typical->high_ns).text);
-    snprintf(out, bytes, "%s%s", view_time(typical->median_ns).text, interval);
+        snprintf(interval, sizeof interval, " (%s to %s)", hal_duration_text(typical->low_ns).text,
+                 hal_duration_text(typical->high_ns).text);
+    snprintf(out, bytes, "%s%s", hal_duration_text(typical->median_ns).text, interval);
 }
 
 /* ---- Health -------------------------------------------------------------------------------- */
@@ -448,10 +445,10 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
     } else {
         const int length =
             snprintf(out, bytes, "complete, nothing lost, contents not checked; recording took %s",
-                     view_time((int64_t)h->overhead_ns).text);
+                     hal_duration_text((int64_t)h->overhead_ns).text);
         if (h->ring_stalls && length > 0 && (size_t)length < bytes)
             snprintf(out + length, bytes - (size_t)length, ", %s of it waiting (%s of the trace)",
-                     view_time((int64_t)h->ring_stall_ns).text,
+                     hal_duration_text((int64_t)h->ring_stall_ns).text,
                      view_share((int64_t)h->ring_stall_ns, whole_ns).text);
         add_digests(h, out, bytes);
         return true;

@@ -57,8 +57,8 @@ void view_lines_finish(struct view_lines *lines)
 
 static void add_span(struct view_lines *lines, const char *key, int64_t begin_ns, int64_t end_ns)
 {
-    view_lines_add(lines, key, "%s, took %s", view_moment(begin_ns).text,
-                   view_time(end_ns - begin_ns).text);
+    view_lines_add(lines, key, "%s, took %s", hal_moment_text(begin_ns).text,
+                   hal_duration_text(end_ns - begin_ns).text);
 }
 
 static void add_status(struct view_lines *lines, uint16_t status)
@@ -86,7 +86,7 @@ static void add_value(const struct view_model *m, const char *key, const char *r
         return;
     }
     const struct view_step *step = &m->steps[index];
-    const struct view_word moment = view_moment(step->time_ns);
+    const struct hal_time_text moment = hal_moment_text(step->time_ns);
     const char *outcome = step->status ? "failed" : "reached";
     if (step->submission != VIEW_NO_REF)
         view_lines_add(lines, key, "%s %s %" PRIu64 ", %s by #s%" PRIu64 " at %s", name, relation,
@@ -156,9 +156,9 @@ static void describe_times(const struct view_model *m, const struct view_submiss
     const bool ran = s->begin_ns != VIEW_NO_TIME;
     if (view_submit_ns(m, s) != VIEW_NO_TIME)
         view_lines_add(lines, "submitted", "%s by %s, took %s",
-                       view_moment(view_submit_ns(m, s)).text,
+                       hal_moment_text(view_submit_ns(m, s)).text,
                        view_model_string(m, m->hosts[m->calls[s->call].host].name),
-                       view_time(view_submit_end_ns(m, s) - view_submit_ns(m, s)).text);
+                       hal_duration_text(view_submit_end_ns(m, s) - view_submit_ns(m, s)).text);
     if (!s->done)
         view_lines_add(lines, "executed", "not finished in this file");
     else if (!ran)
@@ -167,14 +167,16 @@ static void describe_times(const struct view_model *m, const struct view_submiss
         return;
     if (view_submit_ns(m, s) != VIEW_NO_TIME && s->ready_ns != VIEW_NO_TIME)
         view_lines_add(lines, "queued", "%s: %s until its waits were met, then %s until it ran",
-                       view_time(s->begin_ns - view_submit_ns(m, s)).text,
-                       view_time(s->ready_ns - view_submit_ns(m, s)).text,
-                       view_time(s->begin_ns - s->ready_ns).text);
+                       hal_duration_text(s->begin_ns - view_submit_ns(m, s)).text,
+                       hal_duration_text(s->ready_ns - view_submit_ns(m, s)).text,
+                       hal_duration_text(s->begin_ns - s->ready_ns).text);
     else if (view_submit_ns(m, s) != VIEW_NO_TIME)
-        view_lines_add(lines, "queued", "%s", view_time(s->begin_ns - view_submit_ns(m, s)).text);
+        view_lines_add(lines, "queued", "%s",
+                       hal_duration_text(s->begin_ns - view_submit_ns(m, s)).text);
     add_span(lines, "executed", s->begin_ns, s->end_ns);
     if (s->busy_ns > 0)
-        view_lines_add(lines, "computing", "%s, %s of that time", view_time(s->busy_ns).text,
+        view_lines_add(lines, "computing", "%s, %s of that time",
+                       hal_duration_text(s->busy_ns).text,
                        view_share(s->busy_ns, s->end_ns - s->begin_ns).text);
 }
 
@@ -205,7 +207,7 @@ static void describe_submission(const struct view_model *m, uint32_t index,
     if (observer != VIEW_NO_REF)
         view_lines_add(lines, "seen by", "%s, %s after it finished",
                        view_model_string(m, m->hosts[m->calls[observer].host].name),
-                       view_time(m->calls[observer].end_ns - s->end_ns).text);
+                       hal_duration_text(m->calls[observer].end_ns - s->end_ns).text);
     if (s->operation != TRACE_OPERATION_COLLECTIVE)
         add_commands(m, s, lines);
     if (s->call != VIEW_NO_REF)
@@ -273,7 +275,7 @@ static void describe_recording(const struct view_model *m, const struct view_spa
                    view_things(body->transfer_count, "transfer").text);
     if (body->op_count)
         view_lines_add(lines, "per command", "%s",
-                       view_time((event->end_ns - event->begin_ns) / body->op_count).text);
+                       hal_duration_text((event->end_ns - event->begin_ns) / body->op_count).text);
 }
 
 static void describe_gap(const struct view_model *m, const struct view_gap *gap,
@@ -283,12 +285,12 @@ static void describe_gap(const struct view_model *m, const struct view_gap *gap,
     int64_t causes_ns[VIEW_GAP_COUNT];
     view_gap_causes(m, gap, causes_ns);
     view_lines_add(lines, "gap", "the device was idle for %s",
-                   view_time(gap->end_ns - gap->begin_ns).text);
-    view_lines_add(lines, "from", "%s", view_moment(gap->begin_ns).text);
+                   hal_duration_text(gap->end_ns - gap->begin_ns).text);
+    view_lines_add(lines, "from", "%s", hal_moment_text(gap->begin_ns).text);
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         if (causes_ns[c])
-            view_lines_add(lines, info->name, "%s, %s", view_time(causes_ns[c]).text,
+            view_lines_add(lines, info->name, "%s, %s", hal_duration_text(causes_ns[c]).text,
                            view_share(causes_ns[c], gap->end_ns - gap->begin_ns).text);
     }
     if (gap->before != VIEW_NO_REF && gap->after != VIEW_NO_REF)
@@ -324,7 +326,7 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
         length += snprintf(out + length, bytes - (size_t)length, ", %s %s",
                            most == VIEW_CLASS_NONE ? "outside the HAL"
                                                    : view_class_info((enum view_class)most)->name,
-                           view_time(measure.busy_ns[most]).text);
+                           hal_duration_text(measure.busy_ns[most]).text);
         measure.busy_ns[most] = 0;
     }
 }
@@ -335,7 +337,7 @@ static void describe_level(const struct view_model *m, const struct view_level *
     char name[96];
     view_lines_add(lines, "memory", "%s in %s", view_bytes(level->bytes).text,
                    view_things(level->buffers, "buffer").text);
-    view_lines_add(lines, "from", "%s", view_moment(level->time_ns).text);
+    view_lines_add(lines, "from", "%s", hal_moment_text(level->time_ns).text);
     if (level->transient_bytes)
         view_lines_add(lines, "transient", "%s in use", view_bytes(level->transient_bytes).text);
     if (level->buffer != VIEW_NO_REF) {
@@ -348,7 +350,7 @@ static void describe_level(const struct view_model *m, const struct view_level *
                        view_bytes(m->submissions[level->submission].range_bytes).text);
     }
     view_lines_add(lines, "peak", "%s at %s", view_bytes(m->levels[m->peak_level].bytes).text,
-                   view_moment(m->levels[m->peak_level].time_ns).text);
+                   hal_moment_text(m->levels[m->peak_level].time_ns).text);
 }
 
 void view_describe(const struct view_model *model, const struct view_track *track,

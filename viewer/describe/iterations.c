@@ -302,7 +302,8 @@ void view_iterations_lines(const struct view_iterations *iterations, struct view
                        view_things(its->warm_up, "iteration").text);
     view_typical_text(&its->time, typical, sizeof typical);
     view_lines_add(lines, "length", "%s; shortest %s, longest %s; %s", typical,
-                   view_time(its->time.min_ns).text, view_time(its->time.max_ns).text,
+                   hal_duration_text(its->time.min_ns).text,
+                   hal_duration_text(its->time.max_ns).text,
                    view_things(its->outliers, "outlier").text);
     add_average(its, lines);
 }
@@ -316,12 +317,13 @@ void view_iteration_text(const struct view_iterations *iterations, size_t index,
     snprintf(number, sizeof number, "%zu", index);
     if (iterations->time.median_ns > 0)
         snprintf(factor, sizeof factor, "× %.2f", (double)ns / (double)iterations->time.median_ns);
-    snprintf(out, bytes, "%s  %-21s %s  %s %s  %s %s %s %s  %s", view_right(number, 7).text,
-             view_moment(it->begin_ns).text, view_right(view_time(ns).text, 9).text,
-             view_right(factor, 7).text, view_right(view_count(it->submissions).text, 11).text,
+    snprintf(out, bytes, "%s  %s %s  %s %s  %s %s %s %s  %s", view_right(number, 7).text,
+             view_right(hal_moment_text(it->begin_ns).text, 16).text,
+             view_right(hal_duration_text(ns).text, 10).text, view_right(factor, 7).text,
+             view_right(view_count(it->submissions).text, 11).text,
              view_right(view_count(it->dispatches).text, 10).text,
              view_right(view_count(it->syncs).text, 6).text,
-             view_right(view_time(it->sync_ns).text, 9).text,
+             view_right(hal_duration_text(it->sync_ns).text, 10).text,
              view_right(view_share(it->device_ns, ns).text, 7).text,
              it->warm_up   ? "warm-up"
              : it->outlier ? "outlier"

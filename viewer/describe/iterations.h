@@ -39,8 +39,8 @@ struct view_lines;
 void view_iterations_lines(const struct view_iterations *iterations, struct view_lines *lines);
 
 #define VIEW_ITERATION_HEADER                                                                      \
-    " number  begin                    length   median  submissions  dispatches  waits   blocked"  \
-    "  device"
+    " number             begin     length   median submissions  dispatches  waits    "             \
+    "blocked  device"
 void view_iteration_text(const struct view_iterations *iterations, size_t index, char *out,
                          size_t bytes);
 

@@ -394,7 +394,7 @@ static void report_memory(struct audit *a, struct view_findings *findings)
         return;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%s alive at %s; the largest of them is %s with %s.",
-             view_things(peak->buffers, "buffer").text, view_moment(peak->time_ns).text,
+             view_things(peak->buffers, "buffer").text, hal_moment_text(peak->time_ns).text,
              buffer_label(m, m->buffers[largest].id, name, sizeof name),
              view_bytes(m->buffers[largest].bytes).text);
 }

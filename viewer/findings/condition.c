@@ -209,10 +209,11 @@ bool view_condition_holds(const struct view_condition *condition, const struct v
     if (condition->unit == VIEW_UNIT_SHARE) {
         value = 100 * amount.ns / (double)span_ns;
         snprintf(out, bytes, "%.*s: %.1f %% of %s", name, condition->text, value,
-                 view_time(span_ns).text);
+                 hal_duration_text(span_ns).text);
     } else if (condition->unit == VIEW_UNIT_TIME) {
         value = amount.ns;
-        snprintf(out, bytes, "%.*s: %s", name, condition->text, view_time((int64_t)value).text);
+        snprintf(out, bytes, "%.*s: %s", name, condition->text,
+                 hal_duration_text((int64_t)value).text);
     } else {
         snprintf(out, bytes, "%.*s: %s", name, condition->text, view_count((uint64_t)value).text);
     }

@@ -92,15 +92,15 @@ static enum hal_status report_tiny(const struct view_model *m, const struct betw
         snprintf(pauses, sizeof pauses,
                  "; between two of one submission the device pauses for %s. Kernels that do the "
                  "work of several would save these pauses",
-                 view_time(between->pause_ns).text);
+                 hal_duration_text(between->pause_ns).text);
     }
     point(m, between->tiny_example, finding);
     snprintf(finding->title, sizeof finding->title, "%s of %s dispatches run for less than %s",
              view_count(between->tiny).text, view_count(between->dispatches).text,
-             view_time(SHORT_NS).text);
+             hal_duration_text(SHORT_NS).text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average, %s of the time of all dispatches%s.",
-             view_time(between->tiny_ns / (int64_t)between->tiny).text,
+             hal_duration_text(between->tiny_ns / (int64_t)between->tiny).text,
              view_share(between->tiny_ns, between->ran_ns).text, pauses);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --benchmark --isolate");
     return HAL_OK;
@@ -122,8 +122,8 @@ static enum hal_status report_pauses(const struct view_model *m, const struct be
     snprintf(finding->evidence, sizeof finding->evidence,
              "%s of %s on average, the longest %s before %s.",
              view_things(between->pauses, "pause").text,
-             view_time(between->idle_ns / (int64_t)between->pauses).text,
-             view_time(between->longest_ns).text, finding->locator);
+             hal_duration_text(between->idle_ns / (int64_t)between->pauses).text,
+             hal_duration_text(between->longest_ns).text, finding->locator);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-barriers");
     return HAL_OK;
 }

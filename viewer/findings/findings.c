@@ -116,7 +116,7 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
     for (size_t i = 0; i < out_findings->list_count; i++) {
         struct view_finding *f = &out_findings->list[i];
         if (!*f->locator && f->at_ns != VIEW_NO_TIME) /* a moment, if it is about nothing else */
-            snprintf(f->locator, sizeof f->locator, "@%.9fs", (double)f->at_ns / 1e9);
+            snprintf(f->locator, sizeof f->locator, "%s", hal_moment_text(f->at_ns).text);
     }
     if (status != HAL_OK)
         view_findings_finish(out_findings);
@@ -148,11 +148,11 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
                         const char *mark, struct view_lines *lines)
 {
     const bool costs = finding->cost_ns != VIEW_NO_TIME;
-    const int columns = 8 - view_text_columns(mark);
+    const int columns = 10 - view_text_columns(mark);
     char cost[80], command[1024];
     const int length =
         snprintf(cost, sizeof cost, "%s%s", mark,
-                 view_right(costs ? view_time(finding->cost_ns).text : "-", columns).text);
+                 view_right(costs ? hal_duration_text(finding->cost_ns).text : "-", columns).text);
     if (costs)
         snprintf(cost + length, sizeof cost - (size_t)length, " %5.1f %%",
                  100 * view_finding_share(model, finding));

@@ -196,7 +196,8 @@ static enum hal_status report_syncs(const struct view_model *m, struct waste *wa
              "took %s, the thread only submits more work, which a semaphore or one command buffer "
              "could order. Dropping one of them saves %s.",
              view_things(waste->waits, "wait").text, view_count(waste->needed).text,
-             view_time(idleness.whole_ns).text, view_time(finding->cost_ns / (int64_t)count).text);
+             hal_duration_text(idleness.whole_ns).text,
+             hal_duration_text(finding->cost_ns / (int64_t)count).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-host-waits");
     return HAL_OK;
 }
@@ -268,7 +269,7 @@ static enum hal_status report_mergeable(const struct view_model *m, const struct
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
              "the submit calls alone took %s.",
-             view_time(whole_ns).text);
+             hal_duration_text(whole_ns).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=coalesce-submissions");
     return HAL_OK;
 }
@@ -332,8 +333,8 @@ static enum hal_status report_tiny(const struct view_model *m, struct tiny *tiny
              view_things(count, "submission").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average and had been ready for %s before that.",
-             view_time(tiny->executed_ns / (int64_t)count).text,
-             view_time(tiny->launched_ns / (int64_t)count).text);
+             hal_duration_text(tiny->executed_ns / (int64_t)count).text,
+             hal_duration_text(tiny->launched_ns / (int64_t)count).text);
     snprintf(finding->proof, sizeof finding->proof,
              "hal-replay --what-if=drop-host-waits,coalesce-submissions");
     return HAL_OK;
@@ -412,7 +413,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     }
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
     snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",
-             view_things(count, "gap").text, view_time(part_ns).text, before,
+             view_things(count, "gap").text, hal_duration_text(part_ns).text, before,
              *host ? "; meanwhile the host: " : "", host);
     snprintf(finding->proof, sizeof finding->proof, "hal-view --print=gaps");
     return HAL_OK;
@@ -437,14 +438,14 @@ static enum hal_status find_path(const struct view_model *m, struct view_finding
     const struct view_path_part *part = &path.parts[longest];
     finding->count = path.parts_count;
     finding->at_ns = part->begin_ns;
-    snprintf(finding->locator, sizeof finding->locator, "@%.9fs", (double)part->begin_ns / 1e9);
+    snprintf(finding->locator, sizeof finding->locator, "%s", hal_moment_text(part->begin_ns).text);
     view_path_text(&path, text, sizeof text);
     snprintf(finding->title, sizeof finding->title, "what the end waited for: %s", text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The critical path has %s; the longest one of the %s took %s. Only what is on it can "
              "make the whole faster.",
              view_things(path.parts_count, "part").text, view_path_names[part->kind],
-             view_time(part->end_ns - part->begin_ns).text);
+             hal_duration_text(part->end_ns - part->begin_ns).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-view --keys=c");
     view_path_finish(&path);
     return HAL_OK;

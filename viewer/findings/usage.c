@@ -343,7 +343,7 @@ static enum hal_status report_unread(struct usage *u, struct view_findings *find
     finding->bytes = bytes;
     view_finding_cost(m, cost_ns, cost_ns, finding);
     finding->at_ns = t->begin_ns;
-    snprintf(finding->locator, sizeof finding->locator, "@%.9fs", (double)t->begin_ns / 1e9);
+    snprintf(finding->locator, sizeof finding->locator, "%s", hal_moment_text(t->begin_ns).text);
     snprintf(finding->title, sizeof finding->title, "%s that nothing reads, %s",
              view_things(count, "upload").text, view_bytes(bytes).text);
     snprintf(finding->evidence, sizeof finding->evidence,

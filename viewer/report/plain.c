@@ -41,15 +41,17 @@ static enum hal_status write_place(struct plain *p)
         view_track_name(view->model, &view->model->tracks[view->track], track, sizeof track);
     if (!event) {
         snprintf(line, sizeof line, "%s, nothing selected, at %s", track,
-                 view_moment(view->cursor_ns).text);
+                 hal_moment_text(view->cursor_ns).text);
         return write_line(p, line);
     }
     view_span_label(view->model, &view->model->tracks[view->track], event, label, sizeof label);
-    snprintf(line, sizeof line, "%s, %s, at %s%s%s%s%s", track, label,
-             view_moment(event->begin_ns).text, event->end_ns > event->begin_ns ? ", took " : "",
-             event->end_ns > event->begin_ns ? view_time(event->end_ns - event->begin_ns).text : "",
-             event->flags & VIEW_SPAN_FAILED ? ", failed" : "",
-             event->flags & VIEW_SPAN_OPEN ? ", not ended in this file" : "");
+    snprintf(
+        line, sizeof line, "%s, %s, at %s%s%s%s%s", track, label,
+        hal_moment_text(event->begin_ns).text, event->end_ns > event->begin_ns ? ", took " : "",
+        event->end_ns > event->begin_ns ? hal_duration_text(event->end_ns - event->begin_ns).text
+                                        : "",
+        event->flags & VIEW_SPAN_FAILED ? ", failed" : "",
+        event->flags & VIEW_SPAN_OPEN ? ", not ended in this file" : "");
     return write_line(p, line);
 }
 

@@ -124,7 +124,7 @@ static enum hal_status write_timeline(const struct report *r)
         if (view->window.begin_ns > r->model->first_ns) {
             char note[96];
             snprintf(note, sizeof note, "not shown: the first %s, before any submission",
-                     view_time(view->window.begin_ns - r->model->first_ns).text);
+                     hal_duration_text(view->window.begin_ns - r->model->first_ns).text);
             write_clean(r, note);
         }
         if (rows > (uint32_t)shown)
@@ -174,7 +174,7 @@ static enum hal_status write_kernels(const struct report *r)
                  "\nalone: execution of submissions that dispatch nothing else (%s of %s); share: "
                  "of all execution, %s;",
                  view_count(total->alone).text, view_things(total->submissions, "submission").text,
-                 view_time(total->executed_ns).text);
+                 hal_duration_text(total->executed_ns).text);
         fputc('\n', r->file);
         write_clean(r, note + 1);
         write_clean(r, "each: a dispatch's median; mixed: execution of submissions with other work "

@@ -10,42 +10,13 @@
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Three significant digits, never more decimals than the value has. */
+/* Three significant digits. */
 static struct view_word scaled(double value, const char *unit)
 {
     struct view_word word;
     const double size = value < 0 ? -value : value;
     const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
     snprintf(word.text, sizeof word.text, "%.*f %s", decimals, value, unit);
-    return word;
-}
-
-struct view_word view_time(int64_t ns)
-{
-    struct view_word word;
-    const double value = (double)ns, size = value < 0 ? -value : value;
-    if (size < 1e3) {
-        snprintf(word.text, sizeof word.text, "%" PRId64 " ns", ns);
-        return word;
-    }
-    if (size < 999.5e3)
-        return scaled(value / 1e3, "µs");
-    if (size < 999.5e6)
-        return scaled(value / 1e6, "ms");
-    if (size < 600e9)
-        return scaled(value / 1e9, "s");
-    if (size < 36000e9)
-        return scaled(value / 60e9, "min");
-    return scaled(value / 3600e9, "h");
-}
-
-struct view_word view_moment(int64_t ns)
-{
-    struct view_word word;
-    const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    snprintf(word.text, sizeof word.text,
-             "%s%" PRIu64 ".%03" PRIu64 " %03" PRIu64 " %03" PRIu64 " s", ns < 0 ? "-" : "",
-             size / 1000000000, size / 1000000 % 1000, size / 1000 % 1000, size % 1000);
     return word;
 }
 
@@ -245,11 +216,11 @@ char view_ascii(uint32_t character)
     return '?';
 }
 
-/* Whether what stands behind a blank belongs to the digit before it: "1.25 ms", "0.059 916 s". */
+/* Whether what stands behind a blank belongs to the digit before it: "1.250 ms", "39 804". */
 static bool belongs_to_number(const char *word)
 {
-    static const char *const units[] = {"ns",  "µs",  "us",  "ms",  "s",   "min", "h",   "B",
-                                        "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "B/s", "%"};
+    static const char *const units[] = {"ns",  "us",  "ms",  "s",   "B",   "KiB", "MiB",
+                                        "GiB", "TiB", "PiB", "EiB", "B/s", "%"};
     const size_t length = strcspn(word, " ,;:.)");
     if (*word >= '0' && *word <= '9')
         return true;

@@ -3,19 +3,20 @@
 #ifndef VIEWER_TEXT_H
 #define VIEWER_TEXT_H
 
+#include "hal/base/moment.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A short text by value, for use as an argument: printf("%s", view_time(ns).text). */
+/* A short text by value, for use as an argument: printf("%s", view_bytes(bytes).text). Times are
+ * hal/base/moment.h's. */
 struct view_word {
     char text[48];
 };
 
-struct view_word view_time(int64_t ns);      /* "41.2 µs": three significant digits */
-struct view_word view_moment(int64_t ns);    /* "1.204 567 891 s": all digits */
-struct view_word view_bytes(uint64_t bytes); /* "2.1 MiB" */
-struct view_word view_count(uint64_t count); /* "39 804" */
+struct view_word view_bytes(uint64_t bytes);                    /* "2.1 MiB" */
+struct view_word view_count(uint64_t count);                    /* "39 804" */
 struct view_word view_things(uint64_t count, const char *noun); /* "1 gap", "2 dispatches" */
 struct view_word view_share(int64_t part, int64_t whole);   /* "61.2 %"; "-" if the whole is 0 */
 struct view_word view_ratio(uint64_t part, uint64_t whole); /* "2.5"; "-" if the whole is 0 */

@@ -150,8 +150,8 @@ static bool export_choose(struct view *view, size_t row)
     if (row == EXPORT_TRACE)
         snprintf(command, sizeof command, "hal-trace trim -o part.pb.zst --submissions='%s'", part);
     else if (row == EXPORT_JSON && view_range(view, &begin_ns, &end_ns))
-        snprintf(command, sizeof command,
-                 "hal-trace dump --json --from=%" PRId64 "ns --to=%" PRId64 "ns", begin_ns, end_ns);
+        snprintf(command, sizeof command, "hal-trace dump --json --from=%s --to=%s",
+                 hal_moment_text(begin_ns).text, hal_moment_text(end_ns).text);
     else if (row == EXPORT_JSON)
         snprintf(command, sizeof command, "hal-trace dump --json");
     else

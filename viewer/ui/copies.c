@@ -54,7 +54,7 @@ static void copy_command(struct view *view, int key)
         snprintf(view->copied, sizeof view->copied, "hal-replay --range='#s%" PRIu64 "' ",
                  m->submissions[submission].number);
     else {
-        snprintf(place, sizeof place, "--keys=g%.9fs<Enter>", (double)view->cursor_ns / 1e9);
+        snprintf(place, sizeof place, "--keys=g%s<Enter>", hal_moment_text(view->cursor_ns).text);
         snprintf(view->copied, sizeof view->copied, "hal-view ");
         view_add_word(view->copied, sizeof view->copied, place);
         strncat(view->copied, " ", sizeof view->copied - strlen(view->copied) - 1);

@@ -257,8 +257,8 @@ static void go_to_moment(struct view *view, int64_t ns)
 {
     const struct view_model *m = view->model;
     if (ns < m->first_ns || ns >= m->last_ns)
-        view_say(view, "outside the trace: it lasts from %s to %s", view_moment(m->first_ns).text,
-                 view_moment(m->last_ns).text);
+        view_say(view, "outside the trace: it lasts from %s to %s",
+                 hal_moment_text(m->first_ns).text, hal_moment_text(m->last_ns).text);
     ns = ns < m->first_ns ? m->first_ns : ns >= m->last_ns ? m->last_ns - 1 : ns;
     view_reveal(view, ns, VIEW_KEY_NONE);
     view_set_cursor(view, ns);

@@ -265,7 +265,7 @@ void view_describe_path(struct view *view, struct view_lines *lines)
         snprintf(slack, sizeof slack, "but something waits for its end");
     else if (slack_ns != VIEW_NO_TIME)
         snprintf(slack, sizeof slack, "it may end %s later before anything waits for it",
-                 view_time(slack_ns).text);
+                 hal_duration_text(slack_ns).text);
     if (critical)
         view_lines_add(lines, "critical", "yes: every nanosecond of it delays the end");
     else

@@ -143,7 +143,7 @@ static void draw_brief(struct view *view, struct view_area area)
     const int column =
         view_write_cut(area, 0, 1, area.columns - 12, VIEW_STYLE_TEXT | VIEW_BOLD, label);
     view_write(area, 0, column + 2, VIEW_STYLE_TEXT,
-               view_time(event->end_ns - event->begin_ns).text);
+               hal_duration_text(event->end_ns - event->begin_ns).text);
 }
 
 void view_draw(struct view *view, struct view_screen *screen)

@@ -123,7 +123,7 @@ void view_preview_draw(struct view_preview *preview, struct view_screen *screen,
     int row = 0;
     view_screen_clear(screen);
     view_print(all, row++, 1, VIEW_STYLE_TITLE | VIEW_BOLD, "%s  %s  %s  %s",
-               slash ? slash + 1 : path, view_time(counts->last_ns - counts->first_ns).text,
+               slash ? slash + 1 : path, hal_duration_text(counts->last_ns - counts->first_ns).text,
                view_things(counts->submissions, "submission").text,
                view_things(counts->dispatches, "dispatch").text);
     row += draw_work(preview, view_area_part(all, row, 1, queue_rows(all.rows), all.columns - 2),

@@ -42,8 +42,8 @@ static void set_bookmark(struct view *view, int key)
     if (key == VIEW_KEY_ENTER) {
         view_bookmarks_save(view);
     } else if (is_letter(view, key)) {
-        view_bookmarks(view)[key - 'a'] = view->cursor_ns;
-        view_say(view, "bookmark %c at %s", key, view_moment(view->cursor_ns).text);
+        view_marks(view)[key - 'a'] = view->cursor_ns;
+        view_say(view, "mark %c at %s", key, hal_moment_text(view->cursor_ns).text);
     }
 }
 
@@ -56,10 +56,10 @@ static void go_to_bookmark(struct view *view, int key)
         view_say(view, "there is no bookmark %c: m%c sets it", key, key);
         return;
     }
-    const int64_t by_ns = bookmark_ns - view->cursor_ns;
-    view_reveal(view, bookmark_ns, VIEW_KEY_NONE);
-    view_set_cursor(view, bookmark_ns);
-    view_say(view, "bookmark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
+    const int64_t by_ns = mark_ns - view->cursor_ns;
+    view_reveal(view, mark_ns, VIEW_KEY_NONE);
+    view_set_cursor(view, mark_ns);
+    view_say(view, "mark %c, %s %s", key, hal_duration_text(by_ns < 0 ? -by_ns : by_ns).text,
              by_ns < 0 ? "before" : "behind");
 }
 
@@ -96,7 +96,8 @@ static void start_or_stop(struct view *view, int key)
         view->range = VIEW_RANGE_SET;
         memset(view->given_up, 0, sizeof view->given_up);
         view_range(view, &begin_ns, &end_ns);
-        view_say(view, "%s: z zooms to it, v forgets it", view_time(end_ns - begin_ns).text);
+        view_say(view, "%s: z zooms to it, v forgets it",
+                 hal_duration_text(end_ns - begin_ns).text);
         return;
     case VIEW_RANGE_SET:
         view->range = VIEW_RANGE_NONE;
@@ -153,7 +154,7 @@ static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end
         }
     }
     view_lines_add(lines, "device", "busy %s, %s%s", view_share(busy_ns, end_ns - begin_ns).text,
-                   view_time(busy_ns).text, idle);
+                   hal_duration_text(busy_ns).text, idle);
 }
 
 /* ---- Kernels of a range ------------------------------------------------------------------- */
@@ -273,15 +274,15 @@ void view_describe_range(struct view *view, struct view_lines *lines)
     uint64_t submissions, waits;
     if (!view_range(view, &begin_ns, &end_ns))
         return;
-    view_lines_add(lines, "range", "%s, from %s to %s", view_time(end_ns - begin_ns).text,
-                   view_moment(begin_ns).text, view_moment(end_ns).text);
+    view_lines_add(lines, "range", "%s, from %s to %s", hal_duration_text(end_ns - begin_ns).text,
+                   hal_moment_text(begin_ns).text, hal_moment_text(end_ns).text);
     if (end_ns <= begin_ns)
         return;
     count_calls(m, begin_ns, end_ns, &submissions, &waits, &wait_ns);
     add_device(m, begin_ns, end_ns, lines);
     view_lines_add(lines, "begun", "%s, %s (blocked for %s)",
                    view_things(submissions, "submission").text,
-                   view_things(waits, "host wait").text, view_time(wait_ns).text);
+                   view_things(waits, "host wait").text, hal_duration_text(wait_ns).text);
     if (view->range == VIEW_RANGE_SET) /* while it grows, a frame must stay cheap */
         add_kernels(view, begin_ns, end_ns, lines);
 }

@@ -2,7 +2,9 @@
 /* The time axis: ticks at round moments, labels with as many digits as tell them apart. */
 #include "viewer/ui/panes.h"
 
-#include <inttypes.h>
+#include "hal/base/moment.h"
+
+#include <string.h>
 
 /* 1, 2 or 5 times a power of ten. */
 static int64_t next_round(int64_t step)
@@ -13,27 +15,13 @@ static int64_t next_round(int64_t step)
     return step < 2 * power ? 2 * power : step < 5 * power ? 5 * power : 10 * power;
 }
 
-/* In the unit that the step needs, thousands apart: "1 204 500 µs". */
+/* A moment with as many decimals as the step needs: "12 ms", "12.345 ms". */
 static void label_of(int64_t ns, int64_t step_ns, char *out, size_t bytes)
 {
-    static const struct {
-        int64_t ns;
-        const char *name;
-    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}, {1, "ns"}};
-    size_t unit = 0, at = 0;
-    char digits[24];
-    while (step_ns % units[unit].ns)
-        unit++;
-    const uint64_t value = (uint64_t)(ns < 0 ? -ns : ns) / (uint64_t)units[unit].ns;
-    const int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
-    if (ns < 0)
-        out[at++] = '-';
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            out[at++] = ' ';
-        out[at++] = digits[i];
-    }
-    snprintf(out + at, bytes - at, " %s", units[unit].name);
+    const struct hal_time_text moment = hal_moment_text(ns);
+    const size_t cut = step_ns % 1000000 == 0 ? 7 : step_ns % 1000 == 0 ? 3 : 0;
+    const size_t digits = strlen(moment.text) - strlen("@ms") - cut;
+    snprintf(out, bytes, "%.*s ms", (int)digits, moment.text + 1);
 }
 
 static int64_t choose_step(struct view_window window, int columns)

@@ -18,7 +18,8 @@ static void add_facts(const struct view_model *m, int columns, char *out, size_t
     const struct view_summary *s = &m->summary;
     char facts[FACTS][64];
     snprintf(facts[DRIVER], sizeof facts[DRIVER], "%s", m->header->device.driver);
-    snprintf(facts[TIME], sizeof facts[TIME], "%s", view_time(m->last_ns - m->first_ns).text);
+    snprintf(facts[TIME], sizeof facts[TIME], "%s",
+             hal_duration_text(m->last_ns - m->first_ns).text);
     snprintf(facts[SUBMISSIONS], sizeof facts[SUBMISSIONS], "%s",
              view_things(s->submissions, "submission").text);
     snprintf(facts[DISPATCHES], sizeof facts[DISPATCHES], "%s",
@@ -97,13 +98,13 @@ static void draw_status(struct view *view, struct view_area area)
         view_job_text(view, work, sizeof work);
     const char *stops = *work ? "  Esc stops  " : "";
     snprintf(position, sizeof position, "%s%s%s  %s/col ", work, stops,
-             view_moment(view->cursor_ns).text,
-             view_time(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
+             hal_moment_text(view->cursor_ns).text,
+             hal_duration_text(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
     const int taken = *view->message ? view_text_columns(view->message) + 3 : 0;
     if (taken && view_text_columns(position) + taken > area.columns) /* until the next key */
         snprintf(position, sizeof position, "%s%s", work, stops);
     else if (view_text_columns(position) > area.columns) /* the moment is what is left */
-        snprintf(position, sizeof position, "%s", view_moment(view->cursor_ns).text);
+        snprintf(position, sizeof position, "%s", hal_moment_text(view->cursor_ns).text);
     int right = area.columns - view_text_columns(position);
     right = right < 0 ? 0 : right;
     if (*view->message)

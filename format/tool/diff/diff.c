@@ -7,6 +7,7 @@
 #include "format/tool/support/tool.h"
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -498,12 +499,11 @@ static void text_summary(struct diff *d)
                       is_same(d) ? "same" : "different", d->submissions.same,
                       d->submissions.changed, d->submissions.only_a, d->submissions.only_b,
                       d->commands.same, d->commands.only_a, d->commands.only_b);
-    trace_text_printf(
-        text,
-        "contents: %" PRIu64 " same, %" PRIu64 " different, %" PRIu64
-        " not known; device time of submissions that both have: %.3f ms and %.3f ms\n",
-        d->same_contents, d->other_contents, d->unknown_contents, (double)d->a_ns / 1e6,
-        (double)d->b_ns / 1e6);
+    trace_text_printf(text,
+                      "contents: %" PRIu64 " same, %" PRIu64 " different, %" PRIu64
+                      " not known; device time of submissions that both have: %s and %s\n",
+                      d->same_contents, d->other_contents, d->unknown_contents,
+                      hal_duration_text(d->a_ns).text, hal_duration_text(d->b_ns).text);
     mapped_summary(d);
 }
 

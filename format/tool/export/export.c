@@ -99,8 +99,13 @@ static void event_csv(struct export *e, const struct trace_event *event)
     const struct trace_thread *thread = trace_reader_find_thread(e->reader, event->thread);
     const char *name = thread ? trace_reader_string(e->reader, thread->name) : NULL;
     struct trace_text label = {0};
-    trace_text_printf(text, "%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu32 ",", event->begin_ns,
-                      event->end_ns, event->ticket, event->thread);
+    const int64_t origin_ns = e->sink.printer.origin_ns;
+    if (!tool_has_no_time(event))
+        trace_text_printf(text, "%" PRId64, tool_since(origin_ns, event->begin_ns));
+    put(text, ",");
+    if (!tool_has_no_time(event))
+        trace_text_printf(text, "%" PRId64, tool_since(origin_ns, event->end_ns));
+    trace_text_printf(text, ",%" PRIu64 ",%" PRIu32 ",", event->ticket, event->thread);
     trace_text_label(&label, name ? name : "", name ? strlen(name) : 0);
     put_quoted(text, label.data ? label.data : "", label.bytes);
     trace_text_finish(&label);
@@ -164,10 +169,13 @@ static enum hal_status visit(void *user, const struct trace_event *event,
 static enum hal_status export_lines(struct export *e)
 {
     e->sink.printer.reader = e->reader;
+    e->sink.printer.origin_ns = trace_reader_origin_ns(e->reader);
     e->sink.printer.as_json = true;
     if (e->format == FORMAT_CSV)
         put(&e->sink.printer.text, "begin_ns,end_ns,ticket,thread,thread_name,event,status,stack,"
                                    "fields\r\n");
+    else
+        tool_print_origin_json(&e->sink.printer);
     HAL_TRY(trace_reader_each_in_order(e->reader, &(struct trace_walk){.visit = visit, .user = e}));
     return flush(&e->sink, true);
 }

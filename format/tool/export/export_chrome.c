@@ -27,10 +27,12 @@ static void put_time(struct trace_text *out, const char *key, uint64_t ns)
     out->needs_comma = true;
 }
 
-static void put_place(struct trace_text *out, uint64_t track, int64_t ns)
+static void put_place(struct export_sink *sink, uint64_t track, int64_t ns)
 {
+    struct trace_text *out = &sink->printer.text;
+    const int64_t since_ns = tool_since(sink->printer.origin_ns, ns);
     trace_json_member_u64(out, "tid", track);
-    put_time(out, "ts", ns > 0 ? (uint64_t)ns : 0);
+    put_time(out, "ts", since_ns > 0 ? (uint64_t)since_ns : 0);
 }
 
 static void begin(struct export_sink *sink, const struct trace_header *header)
@@ -78,7 +80,7 @@ static void add_flow(struct export_sink *sink, const struct export_slice *slice,
                      uint64_t flow)
 {
     struct trace_text *out = begin_object(sink, phase, "flow");
-    put_place(out, slice->track, slice->begin_ns);
+    put_place(sink, slice->track, slice->begin_ns);
     trace_json_member_text(out, "cat", "flow");
     trace_json_member_u64(out, "id", flow);
     if (*phase == 'f') {
@@ -95,7 +97,7 @@ static void add_slice(struct export_sink *sink, const struct export_slice *slice
     const bool is_whole = slice->phase == TRACE_SLICE_WHOLE;
     struct trace_text *out =
         begin_object(sink, is_whole && is_instant ? "i" : phases[slice->phase], slice->name);
-    put_place(out, slice->track, slice->begin_ns);
+    put_place(sink, slice->track, slice->begin_ns);
     if (is_whole && is_instant) {
         trace_json_member_text(out, "s", "t");
     } else if (is_whole) {
@@ -118,7 +120,7 @@ static void count(struct export_sink *sink, const struct trace_wire_track *track
                   int64_t value)
 {
     struct trace_text *out = begin_object(sink, "C", track->name);
-    put_place(out, track->id, ns);
+    put_place(sink, track->id, ns);
     trace_json_member_open(out, "args", '{');
     trace_json_member_i64(out, "value", value);
     trace_json_close(out, '}');

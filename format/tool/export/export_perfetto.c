@@ -38,6 +38,9 @@ static void annotate_columns(struct tool_printer *p, unsigned field,
     for (uint32_t i = 0; i < count; i++) {
         const struct trace_column *column = &columns[i];
         const uint64_t value = trace_load(base + column->member_at, column->width);
+        const bool is_time = column->reference == TRACE_REFERENCE_TIME;
+        if (is_time && !value)
+            continue;
         const struct trace_names *names =
             column->width == 8 ? NULL : trace_column_names(layout->name, column);
         const char *text = column->reference == TRACE_REFERENCE_STRING
@@ -48,7 +51,8 @@ static void annotate_columns(struct tool_printer *p, unsigned field,
         if (text)
             annotate_string(&p->text, field, column->name, text);
         else
-            annotate_number(&p->text, field, column->name, value, column->is_signed);
+            annotate_number(&p->text, field, column->name,
+                            is_time ? value - (uint64_t)p->origin_ns : value, column->is_signed);
     }
 }
 
@@ -94,8 +98,12 @@ static void annotate_event(struct tool_printer *p, const struct trace_event *eve
     annotate_string(out, field, "event", trace_event_name(event->kind));
     annotate_number(out, field, "ticket", event->ticket, false);
     annotate_number(out, field, "thread", event->thread, false);
-    annotate_number(out, field, "begin_ns", (uint64_t)event->begin_ns, true);
-    annotate_number(out, field, "end_ns", (uint64_t)event->end_ns, true);
+    if (!tool_has_no_time(event)) {
+        annotate_number(out, field, "begin_ns", (uint64_t)tool_since(p->origin_ns, event->begin_ns),
+                        true);
+        annotate_number(out, field, "end_ns", (uint64_t)tool_since(p->origin_ns, event->end_ns),
+                        true);
+    }
     annotate_string(out, field, "status", hal_status_name((enum hal_status)event->status));
     annotate_number(out, field, "stack", event->stack, false);
     const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);

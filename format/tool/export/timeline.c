@@ -486,6 +486,7 @@ enum hal_status export_timeline(struct trace_reader *reader, struct export_sink 
                                    .most_lanes = SIZE_MAX}};
     trace_arena_init(&t.arena, SIZE_MAX);
     sink->printer.reader = reader;
+    sink->printer.origin_ns = trace_reader_origin_ns(reader);
     sink->process_id = trace_reader_header(reader)->process_id;
     const enum hal_status status = run(&t);
     trace_timeline_finish(&t.drawn);

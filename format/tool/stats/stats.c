@@ -2,6 +2,8 @@
 /* hal-trace stats: what was executed how often, in numbers. */
 #include "format/tool/stats/stats.h"
 
+#include "hal/base/moment.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,8 +88,8 @@ static void print_json(struct trace_text *text, const char *path, struct stats *
 
 static void print_tally(struct trace_text *text, const char *name, const struct tally *tally)
 {
-    trace_text_printf(text, "%-12s %" PRIu64 " in %.3f ms", name, tally->count,
-                      (double)tally->ns / 1e6);
+    trace_text_printf(text, "%-12s %" PRIu64 " in %s", name, tally->count,
+                      hal_duration_text(tally->ns).text);
     if (tally->bytes)
         trace_text_printf(text, ", %" PRIu64 " bytes", tally->bytes);
     trace_text_append(text, "\n", 1);
@@ -96,19 +98,20 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
 /* The median and its interval, or of few the extremes. */
 static void print_typical(struct trace_text *text, const struct trace_typical *typical)
 {
-    char interval[64];
-    snprintf(interval, sizeof interval, "(%.3f to %.3f)", (double)typical->low_ns / 1e3,
-             (double)typical->high_ns / 1e3);
+    char interval[80];
+    snprintf(interval, sizeof interval, "(%s to %s)", hal_duration_text(typical->low_ns).text,
+             hal_duration_text(typical->high_ns).text);
     if (typical->count)
-        trace_text_printf(text, "%9.3f us  %-24s  ", (double)typical->median_ns / 1e3, interval);
+        trace_text_printf(text, "%12s  %-24s  ", hal_duration_text(typical->median_ns).text,
+                          interval);
     else
         trace_text_printf(text, "%12s  %-24s  ", "-", "");
 }
 
 static void print_text(struct trace_text *text, struct stats *s)
 {
-    trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submissions.count,
-                      (double)s->device_ns / 1e6);
+    trace_text_printf(text, "submissions  %zu, %s on the device\n", s->submissions.count,
+                      hal_duration_text(s->device_ns).text);
     trace_text_printf(text,
                       "executed     %" PRIu64 " dispatches (%" PRIu64 " indirect), %" PRIu64
                       " barriers, %" PRIu64 " fills, %" PRIu64 " copies, %" PRIu64

@@ -2,6 +2,7 @@
 #include "format/tool/support/collectives.h"
 
 #include "format/tool/support/tool.h"
+#include "hal/base/moment.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static void print_one(const struct exchanges *exchanges, const struct exchange *
     const char *label = label_of(reader, channel);
     trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " %14" PRIu64 " ", exchange->times,
                       exchange->sent_bytes, exchange->received_bytes);
-    trace_text_printf(text, "%9.3f ms  %s on ", (double)exchange->device_ns / 1e6,
+    trace_text_printf(text, "%12s  %s on ", hal_duration_text((int64_t)exchange->device_ns).text,
                       trace_collective_operation_name((uint32_t)exchange->operation, name));
     if (*label)
         trace_text_label(text, label, strlen(label));

@@ -3,6 +3,7 @@
 
 #include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/moment.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -52,6 +53,7 @@ void failures_print(const struct failures *failures, const struct trace_reader *
                     struct trace_text *text)
 {
     enum { MOST = 20 };
+    const int64_t origin_ns = trace_reader_origin_ns(reader);
     if (!failures->total)
         return;
     trace_text_printf(text, "failed calls %" PRIu64 "\n", failures->total);
@@ -60,8 +62,8 @@ void failures_print(const struct failures *failures, const struct trace_reader *
         const char *call = string_of(reader, f->call), *message = string_of(reader, f->message);
         trace_text_printf(text, "  %" PRIu64 " × ", f->count);
         trace_text_label(text, call, strlen(call));
-        trace_text_printf(text, ", first at %.3f us: %s, ",
-                          (double)tool_since(trace_reader_origin_ns(reader), f->first_ns) / 1e3,
+        trace_text_printf(text, ", first at %s: %s, ",
+                          hal_moment_text(tool_since(origin_ns, f->first_ns)).text,
                           hal_status_name((enum hal_status)f->status));
         trace_text_label(text, message, strlen(message));
         trace_text_append(text, "\n", 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/tool/support/print.h"
 
+#include "hal/base/moment.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -66,9 +68,16 @@ static bool number_json(struct trace_text *text, const struct trace_column *colu
 static void value_json(struct tool_printer *p, const struct trace_column *column, uint64_t value)
 {
     struct trace_text *text = &p->text;
+    const bool is_time = column->reference == TRACE_REFERENCE_TIME;
     const char *string = column->reference == TRACE_REFERENCE_STRING
                              ? trace_reader_string(p->reader, (uint32_t)value)
                              : NULL;
+    if (is_time && !value) {
+        trace_json_member_null(text, field_name(column));
+        return;
+    }
+    if (is_time)
+        value -= (uint64_t)p->origin_ns;
     if (!string && number_json(text, column, value))
         return;
     trace_json_key(text, field_name(column));
@@ -100,6 +109,10 @@ static void number_text(struct tool_printer *p, const struct trace_layout *layou
     const struct trace_names *known = column->width == 8 ? NULL : names_of(p, layout, column);
     if (known)
         put(&p->text, trace_number_text(known, value, names, sizeof names));
+    else if (column->reference == TRACE_REFERENCE_TIME)
+        put(&p->text, hal_moment_text((int64_t)(value - (uint64_t)p->origin_ns)).text);
+    else if (column->reference == TRACE_REFERENCE_DURATION && (int64_t)value != INT64_MAX)
+        put(&p->text, hal_duration_text((int64_t)value).text);
     else if (p->name && column->reference == TRACE_REFERENCE_OBJECT && value)
         p->name(p->user, &p->text, value);
     else if (column->is_signed && (int64_t)value == INT64_MAX)
@@ -110,15 +123,25 @@ static void number_text(struct tool_printer *p, const struct trace_layout *layou
         trace_text_u64(&p->text, value);
 }
 
+/* A time is printed with its unit. */
+static void put_name(struct trace_text *text, const struct trace_column *column)
+{
+    const char *name = field_name(column);
+    const bool has_unit =
+        column->reference == TRACE_REFERENCE_TIME || column->reference == TRACE_REFERENCE_DURATION;
+    trace_text_append(text, name, strlen(name) - (has_unit ? strlen("_ns") : 0));
+}
+
 static void value_text(struct tool_printer *p, const struct trace_layout *layout,
                        const struct trace_column *column, uint64_t value)
 {
     struct trace_text *text = &p->text;
     const bool is_string = column->reference == TRACE_REFERENCE_STRING;
-    if ((is_string || column->is_rare || p->brief) && !value)
+    const bool is_time = column->reference == TRACE_REFERENCE_TIME;
+    if ((is_string || is_time || column->is_rare || p->brief) && !value)
         return;
     put(text, " ");
-    put(text, field_name(column));
+    put_name(text, column);
     put(text, "=");
     if (!is_string) {
         number_text(p, layout, column, value);
@@ -263,18 +286,28 @@ static char *put_word(char *to, const char *word)
     return put_literal(to, word, strlen(word));
 }
 
+static int64_t since(const struct tool_printer *printer, int64_t ns)
+{
+    return tool_since(printer->origin_ns, ns);
+}
+
 /* What every event has, in one piece. */
-static void head_json(struct trace_text *text, const struct trace_event *event)
+static void head_json(struct tool_printer *printer, const struct trace_event *event)
 {
     enum { ROOM = 512 }; /* names of kinds and states are words */
+    struct trace_text *text = &printer->text;
     char *to = trace_text_room(text, ROOM);
     if (!to)
         return;
     to = put_word(PUT(to, "\"event\":\""), trace_event_name(event->kind));
     to = trace_digits(PUT(to, "\",\"ticket\":"), event->ticket);
     to = trace_digits(PUT(to, ",\"thread\":"), event->thread);
-    to = put_signed(PUT(to, ",\"begin_ns\":"), event->begin_ns);
-    to = put_signed(PUT(to, ",\"end_ns\":"), event->end_ns);
+    if (tool_has_no_time(event)) {
+        to = PUT(to, ",\"begin_ns\":null,\"end_ns\":null");
+    } else {
+        to = put_signed(PUT(to, ",\"begin_ns\":"), since(printer, event->begin_ns));
+        to = put_signed(PUT(to, ",\"end_ns\":"), since(printer, event->end_ns));
+    }
     to = put_word(PUT(to, ",\"status\":\""), hal_status_name((enum hal_status)event->status));
     to = trace_digits(PUT(to, "\",\"stack\":"), event->stack);
     text->bytes = (size_t)(to - text->data);
@@ -282,12 +315,21 @@ static void head_json(struct trace_text *text, const struct trace_event *event)
 }
 #undef PUT
 
+void tool_print_origin_json(struct tool_printer *printer)
+{
+    struct trace_text *text = &printer->text;
+    trace_json_open(text, '{');
+    trace_json_member_i64(text, "origin_ns", printer->origin_ns);
+    trace_json_close(text, '}');
+    put(text, "\n");
+}
+
 void tool_print_event_json(struct tool_printer *printer, const struct trace_event *event)
 {
     struct trace_text *text = &printer->text;
     const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);
     trace_json_open(text, '{');
-    head_json(text, event);
+    head_json(printer, event);
     if (layout)
         tool_print_record(printer, layout, event);
     trace_json_close(text, '}');

@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
+#include "hal/base/moment.h"
 #include "hal/base/os.h"
 
 #include <errno.h>
@@ -185,8 +186,8 @@ static enum hal_status collect(const struct msl_process *process, struct pipes *
     while (pipes->output[0] >= 0 || pipes->errors[0] >= 0) {
         struct pollfd polls[2] = {{pipes->output[0], POLLIN, 0}, {pipes->errors[0], POLLIN, 0}};
         if (is_late(deadline))
-            return hal_fail(HAL_TIMEOUT, "'%s' took longer than %lld ms and was stopped", program,
-                            (long long)(process->time_limit_ns / 1000000));
+            return hal_fail(HAL_TIMEOUT, "'%s' took longer than %s and was stopped", program,
+                            hal_duration_text(process->time_limit_ns).text);
         const int64_t left_ns = deadline->look_ns - hal_clock_ns();
         const int64_t wait_ms = left_ns > 0 ? left_ns / 1000000 + 1 : 0;
         const int ready = poll(polls, 2, wait_ms < 60000 ? (int)wait_ms : 60000);

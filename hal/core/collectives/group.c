@@ -37,9 +37,9 @@ static void warn_locked(struct hal_rendezvous *rendezvous, int64_t now_ns)
     char name[2 * NAME_BYTES], ranks[2 * NAME_BYTES];
     const int64_t waited_ns = now_ns - rendezvous->since_ns;
     hal_rendezvous_name_missing(rendezvous, ranks, sizeof ranks);
-    hal_log(HAL_LOG_WARN, "%s has waited %.3g s for %s",
-            hal_rendezvous_name(rendezvous, rendezvous->first->work, name), (double)waited_ns / 1e9,
-            ranks);
+    hal_log(HAL_LOG_WARN, "%s has waited %s for %s",
+            hal_rendezvous_name(rendezvous, rendezvous->first->work, name),
+            hal_duration_text(waited_ns).text, ranks);
     rendezvous->warn_ns = now_ns + waited_ns;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues: submissions that are with the device. A thread per queue learns that they have ended. */
 #include "hal/base/mem.h"
+#include "hal/base/moment.h"
 #include "hal/drivers/vulkan/submission.h"
 
 #include <inttypes.h>
@@ -193,10 +194,10 @@ static void give_up(struct vulkan_submission *submission)
     struct vulkan_device *device = submission->queue->device;
     char name[160], why[512];
     snprintf(why, sizeof why,
-             "'%s' was given up: %s has not ended after %" PRId64 " ms (the parameter watchdog of "
+             "'%s' was given up: %s has not ended after %s (the parameter watchdog of "
              "the device)",
              device->properties.deviceName, name_of(submission, name),
-             device->watchdog_ns / 1000000);
+             hal_duration_text(device->watchdog_ns).text);
     submission->work.is_abandoned = true;
     pthread_mutex_lock(&hal_engine_lock);
     device->is_given_up = true;

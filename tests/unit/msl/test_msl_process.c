@@ -93,7 +93,7 @@ TEST(time_limit_kills_the_group)
 {
     struct outcome it = run("sleep 1000 & echo $!; wait", NULL, 100, SECOND_NS / 20);
     assert_int_equal(it.status, HAL_TIMEOUT);
-    assert_string_equal(hal_message(), "'/bin/sh' took longer than 50 ms and was stopped");
+    assert_string_equal(hal_message(), "'/bin/sh' took longer than 50.000 ms and was stopped");
     const pid_t grandchild = (pid_t)strtol(it.output.bytes, NULL, 10);
     assert_true(grandchild > 1);
     const int64_t deadline_ns = hal_deadline_ns(60l * SECOND_NS);

@@ -192,10 +192,10 @@ TEST(the_perturbation_is_told)
     replay_print_isolate(file, &result);
     assert_int_equal(fclose(file), 0);
     static const char *const parts[] = {
-        "4 commands one by one: 15.000 ms (an empty submission takes 0.250 us); ",
+        "4 commands one by one: 15.000 ms (an empty submission takes 250 ns); ",
         "; 2 submissions one after the other: 7.500 ms; 2.00x (best of 2 runs)\n",
-        "  (copy)                                  2     5500.000     5000.000       11.000        "
-        "5.500\n"};
+        "  (copy)                                  2     5.500 ms     5.000 ms    11.000 ms     "
+        "5.500 ms\n"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!strstr(text, parts[i]))
             fail_msg("'%s' is not in: %s", parts[i], text);

@@ -121,7 +121,7 @@ TEST(the_text_names_the_difference)
            "1065353216, got 1065353472");
     expect(replay_print_text, &summary, "last written by #s1.d2, dispatch of 'k', segment 4");
     expect(replay_print_text, &summary, "1 of 2 runs differ");
-    expect(replay_print_text, &summary, "min 1.000, median 2.500, max 4.000 ms");
+    expect(replay_print_text, &summary, "min 1.000 ms, median 2.500 ms, max 4.000 ms");
     expect(replay_print_text, &summary, "32 threads when it was recorded, and have 8 here");
     expect(replay_print_json, &summary, "\"locator\":\"#s1.d2\"");
     /* Also what nobody thought that it could hold them. */

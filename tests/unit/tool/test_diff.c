@@ -80,7 +80,7 @@ TEST(numbers_times_and_polls_do_not_matter)
     assert_int_equal(compare(&(struct variation){0}), 0);
     says("same: submissions 4 same, 0 changed, 0 only in A, 0 only in B; commands 12 same");
     says("contents: 7 same, 0 different, 0 not known; device time of submissions that both have: "
-         "0.002 ms and 0.002 ms");
+         "2.000 us and 2.000 us");
     assert_int_equal(compare(&(struct variation){.id_base = 1000}), 0);
     assert_int_equal(compare(&(struct variation){.begin_ns = 123456789}), 0);
     assert_int_equal(compare(&(struct variation){.thread = 9}), 0);

@@ -44,6 +44,7 @@ struct keys {
 };
 
 static struct keys wanted, found;
+static int64_t first_ns; /* of the events that are wanted: what exported times count from */
 
 static void add_key(struct keys *keys, const char *name, uint64_t ticket, uint64_t thread,
                     int64_t begin_ns, int64_t end_ns)
@@ -257,7 +258,8 @@ static void add_event(struct perfetto *p, struct wire wire, int64_t ns)
         end_ns = strcmp(name, "end_ns") == 0 ? number : end_ns;
     }
     if (event[0])
-        add_key(&found, event, ticket, thread, (int64_t)begin_ns, (int64_t)end_ns);
+        add_key(&found, event, ticket, thread, first_ns + (int64_t)begin_ns,
+                first_ns + (int64_t)end_ns);
     move_track(p, track_of(p, track), type, ns);
 }
 
@@ -290,6 +292,7 @@ static void want_records(const struct random_records *r, uint32_t thread)
         at += event->bytes;
         if (trace_is_table(event))
             continue;
+        first_ns = event->begin_ns < first_ns ? event->begin_ns : first_ns;
         add_key(&wanted, trace_event_name(event->kind), event->ticket, thread, event->begin_ns,
                 event->end_ns);
         if (event->kind != TRACE_COMMAND_BUFFER_SEAL)
@@ -316,6 +319,7 @@ static void write_random(uint64_t seed)
     random_tables(&r);
     assert_int_equal(trace_writer_records(writer, 1, r.data, r.bytes), HAL_OK);
     memset(&wanted, 0, sizeof wanted);
+    first_ns = INT64_MAX;
     for (uint32_t thread = 1; thread <= 3; thread++) {
         random_clear(&r);
         for (unsigned i = 0; i < 120; i++)
@@ -363,7 +367,7 @@ TEST(every_event_is_in_the_text_formats)
                      f == 2 ? "%3$" PRId64 ",%4$" PRId64 ",%1$" PRIu64 ",%2$" PRIu64 ","
                             : "\"ticket\":%1$" PRIu64 ",\"thread\":%2$" PRIu64
                               ",\"begin_ns\":%3$" PRId64 ",\"end_ns\":%4$" PRId64 ",",
-                     ticket, thread, begin_ns, end_ns);
+                     ticket, thread, begin_ns - first_ns, end_ns - first_ns);
             if (!strstr((char *)data, line))
                 fail_msg("%s: '%s' is not there", formats[f], line);
         }
@@ -379,7 +383,7 @@ TEST(every_event_is_in_the_text_formats)
 
 /* ---- A trace by hand: what is where ---- */
 
-enum { DONE = 5, COMMANDS = 7, BUFFER = 3 };
+enum { DONE = 5, COMMANDS = 7, BUFFER = 3, FIRST_NS = 1000 };
 static int64_t work_ns; /* when the work of #s0 is ready */
 
 static void write_known(void)
@@ -488,8 +492,8 @@ TEST(slices_and_flows_of_chromes_format_are_right)
     size_t bytes;
     write_known();
     char *text = (char *)export_as("chrome", &bytes, 0);
-    says_slice(text, "#s0", work_ns + 10, 990);
-    says_slice(text, "#s1", work_ns + 500, 1000);
+    says_slice(text, "#s0", work_ns - FIRST_NS + 10, 990);
+    says_slice(text, "#s1", work_ns - FIRST_NS + 500, 1000);
     const size_t begin_count = chrome_flows(text, 's', begins);
     assert_int_equal(chrome_flows(text, 'f', ends), 5); /* as above */
     for (size_t i = 0; i < 5; i++) {

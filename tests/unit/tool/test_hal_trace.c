@@ -273,14 +273,14 @@ TEST(dump_is_in_order_and_complete)
     assert_int_equal(run("dump t.pb.zst"), 0);
     assert_string_equal(
         output,
-        "        0.000 us #1 thread-2: buffer_create buffer=4 size=4096 memory=0 usage=0 "
-        "label=\"w?[31m\"?\" flags=0 took 0.500 us status=\"out of memory\"\n"
-        "        1.000 us #2 thread-1: command_buffer_seal command_buffer=5 segment_count=2 "
+        "     @0.000000ms #1 thread-2: buffer_create buffer=4 size=4096 memory=0 usage=0 "
+        "label=\"w?[31m\"?\" flags=0 took 500 ns status=\"out of memory\"\n"
+        "     @0.001000ms #2 thread-1: command_buffer_seal command_buffer=5 segment_count=2 "
         "dispatch_count=1 segment_bytes=56 flags=0\n"
         "    0: dispatch executable=9 entry=0 workgroup_count_x=64 workgroup_count_y=2 "
         "workgroup_count_z=1\n"
         "    1: push_constants offset=0 size=4 data=deadbeef\n"
-        "        1.500 us #3 thread-1: submit submission=12 queue=1 operation=alloca "
+        "     @0.001500ms #3 thread-1: submit submission=12 queue=1 operation=alloca "
         "buffer=4 offset=256 size=512 waits=[] "
         "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
     assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
@@ -312,8 +312,9 @@ TEST(dump_shows_the_times_that_were_asked_for)
 TEST(dump_json_is_one_object_per_line)
 {
     assert_int_equal(run("dump --json t.pb.zst"), 0);
-    assert_int_equal(lines(), 5);
-    says("{\"event\":\"buffer_create\",\"ticket\":1,\"thread\":2,\"begin_ns\":2000,\"end_ns\":2500,"
+    assert_int_equal(lines(), 6);
+    assert_memory_equal(output, "{\"origin_ns\":2000}\n", 19);
+    says("{\"event\":\"buffer_create\",\"ticket\":1,\"thread\":2,\"begin_ns\":0,\"end_ns\":500,"
          "\"status\":\"out of memory\",\"stack\":0,\"buffer\":4,\"size\":4096,\"memory\":0,"
          "\"usage\":0,\"label\":\"w\\u001b[31m\\\"\xEF\xBF\xBD\",\"flags\":0}\n");
     says(

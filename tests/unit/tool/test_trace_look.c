@@ -57,7 +57,7 @@ TEST(filters_show_what_was_asked_for)
     assert_int_equal(run("dump --object=104"), 0);
     assert_int_equal(lines(), 1);
     assert_int_equal(run("dump --object=5 --kind=submit --json"), 0);
-    assert_int_equal(lines(), 10); /* in the list of signals */
+    assert_int_equal(lines(), 11); /* in the list of signals; the first line is the origin */
     assert_int_equal(run("dump --from=1000s"), 0);
     assert_int_equal(lines(), 0);
     static const char *const wrong[] = {
@@ -170,11 +170,13 @@ static size_t dump_work(struct work *works, size_t capacity)
              HAL_TRACE_FOLDER, path);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
+    assert_non_null(fgets(line, sizeof line, pipe));
+    const int64_t origin_ns = number_behind(line, "\"origin_ns\":");
     while (fgets(line, sizeof line, pipe)) {
         assert_true(count < capacity);
-        works[count++] =
-            (struct work){number_behind(line, "\"begin_ns\":"), number_behind(line, "\"end_ns\":"),
-                          (uint32_t)number_behind(line, "\"queue\":")};
+        works[count++] = (struct work){origin_ns + number_behind(line, "\"begin_ns\":"),
+                                       origin_ns + number_behind(line, "\"end_ns\":"),
+                                       (uint32_t)number_behind(line, "\"queue\":")};
     }
     assert_int_equal(pclose(pipe), 0);
     return count;

@@ -92,7 +92,7 @@ TEST(stats_count_what_was_executed)
          "\"warm_up\":0}");
     assert_int_equal(run("hal-trace stats t.pb.zst"), 0);
     says("4 dispatches (0 indirect), 1 barriers");
-    says("0.700 us  (0.300 to 1.002)          twice");
+    says("      700 ns  (300 ns to 1.002 us)      twice");
 }
 
 /* Two submissions that fill the same bytes, and a host that reads some without a wait. */

@@ -645,12 +645,12 @@ TEST(merged_traces_share_a_clock)
                          "hal-trace verify m.pb.zst && hal-trace dump m.pb.zst"),
                      0);
     const char *expected[] = {
-        "0.000 us #1 one[1] main: buffer_create buffer=3",
-        "0.200 us #2 one[1] main: semaphore_create semaphore=5",
-        "500.000 us #3 two[2] main: buffer_create buffer=8",
-        "500.200 us #4 two[2] main: semaphore_create semaphore=10",
-        "1000.000 us #5 one[1] main: submit submission=0 queue=0",
-        "1500.000 us #6 two[2] main: submit submission=1 queue=2",
+        "@0.000000ms #1 one[1] main: buffer_create buffer=3",
+        "@0.000200ms #2 one[1] main: semaphore_create semaphore=5",
+        "@0.500000ms #3 two[2] main: buffer_create buffer=8",
+        "@0.500200ms #4 two[2] main: semaphore_create semaphore=10",
+        "@1.000000ms #5 one[1] main: submit submission=0 queue=0",
+        "@1.500000ms #6 two[2] main: submit submission=1 queue=2",
         "signals=[{semaphore=10 value=1}]",
         "submission_done submission=1",
     };
@@ -668,7 +668,7 @@ TEST(merged_traces_share_a_clock)
         run("hal-trace merge -f --clock=monotonic -o m.pb.zst one.pb.zst two.pb.zst && "
             "hal-trace dump m.pb.zst"),
         0);
-    says("6000000.000 us #4 two[2] main: buffer_create buffer=8");
+    says("@6000.000000ms #4 two[2] main: buffer_create buffer=8");
 }
 
 /* Groups of ranks that a trace of the process with that number names; `rank` tells them apart. */

@@ -241,9 +241,11 @@ TEST(all_reports_tell_the_same)
         bool json;
         const char *text;
     } reports[] = {
-        {VIEW_REPORT_SUMMARY, false, "token #: 10 × 104 µs (101 µs to 700 µs), and 2 of warm-up"},
-        {VIEW_REPORT_ITERATIONS, false, "104 µs (101 µs to 700 µs); shortest 100 µs, longest"},
-        {VIEW_REPORT_KERNELS, false, "52.2 µs"},
+        {VIEW_REPORT_SUMMARY, false,
+         "token #: 10 × 104.500 us (101.000 us to 700.000 us), and 2 of warm-up"},
+        {VIEW_REPORT_ITERATIONS, false,
+         "104.500 us (101.000 us to 700.000 us); shortest 100.000 us, longest"},
+        {VIEW_REPORT_KERNELS, false, "52.250 us"},
         {VIEW_REPORT_SUMMARY, true, "\"median_ns\":104500,\"low_ns\":101000,\"high_ns\":700000"},
         {VIEW_REPORT_ITERATIONS, true, "\"median_ns\":104500,\"low_ns\":101000,\"high_ns\":700000"},
         {VIEW_REPORT_KERNELS, true, "\"median_ns\":52250,\"low_ns\":50500,\"high_ns\":350000"},
@@ -254,7 +256,7 @@ TEST(all_reports_tell_the_same)
             fail_msg("%s is not in:\n%s", reports[i].text, text);
         free(text);
     }
-    assert_true(texts_have(&c.comparison, "104 µs  ->"));
+    assert_true(texts_have(&c.comparison, "104.500 us  ->"));
     finish(&c);
 }
 

@@ -446,7 +446,7 @@ TEST(a_range_is_measured)
                    model->calls[i].begin_ns < 1500000;
     struct view_lines lines = {0};
     view_describe_range(view, &lines);
-    assert_non_null(strstr(lines.text, "500 \xC2\xB5s, from 0.001 000 000 s to 0.001 500 000 s"));
+    assert_non_null(strstr(lines.text, "500.000 us, from @1.000000ms to @1.500000ms"));
     snprintf(expected, sizeof expected, "busy %.1f %%", 100.0 * (double)busy_ns / 500000);
     assert_non_null(strstr(lines.text, expected));
     snprintf(expected, sizeof expected, "begun\t%u submissions", (unsigned)submits);
@@ -506,8 +506,10 @@ TEST(going_takes_times_shares_and_locators)
     assert_int_equal(view->cursor_ns, 1500000);
     type("g100%<Enter>");
     assert_int_equal(view->cursor_ns, model->last_ns - 1);
-    type("g@0.001200000s<Enter>");
+    type("g@1.200000ms<Enter>");
     assert_int_equal(view->cursor_ns, 1200000);
+    type("g@0.0013s<Enter>");
+    assert_int_equal(view->cursor_ns, 1300000);
     type("g#s4<Enter>");
     assert_int_equal(current_kind(), VIEW_TRACK_QUEUE);
     assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,

@@ -44,7 +44,7 @@ TEST(the_overview_brackets_what_is_shown)
     assert_in_range(end - begin, 2, 3);
 }
 
-/* "1.25 ms" stays together at the end of a row, wherever that is. */
+/* "1.250 ms" stays together at the end of a row, wherever that is. */
 TEST(numbers_keep_their_units)
 {
     for (int columns = 44; columns < 100; columns++) {
@@ -52,7 +52,7 @@ TEST(numbers_keep_their_units)
         type("1");
         for (int row = row_with(" health "); row < screen.rows - 1; row++) {
             const char *text = row_text(row), *word = text + strspn(text, " ");
-            const char *const units[] = {"ms", "ms,", "ms;", "~s", "~s,", "~s;", "%", "MiB", "s"};
+            const char *const units[] = {"ms", "ms,", "ms;", "us", "us,", "us;", "%", "MiB", "s"};
             const size_t length = strcspn(word, " ");
             for (size_t i = 0; i < sizeof units / sizeof *units; i++)
                 assert_false(strlen(units[i]) == length && memcmp(word, units[i], length) == 0);

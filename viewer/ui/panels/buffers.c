@@ -53,11 +53,12 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
     char name[128], from[64], to[64];
     view_buffer_name(m, buffer, name, sizeof name);
     snprintf(from, sizeof from, "%s",
-             b->create_ns != VIEW_NO_TIME ? view_moment(b->create_ns).text : "from the start");
+             b->create_ns != VIEW_NO_TIME ? hal_moment_text(b->create_ns).text : "from the start");
     snprintf(to, sizeof to, "%s",
-             b->destroy_ns != VIEW_NO_TIME ? view_moment(b->destroy_ns).text : "to the end");
-    snprintf(out, bytes, "%s %s  %-21s %-21s %s", view_right(view_bytes(b->bytes).text, 9).text,
-             view_right(view_time(life_ns(m, b)).text, 9).text, from, to, name);
+             b->destroy_ns != VIEW_NO_TIME ? hal_moment_text(b->destroy_ns).text : "to the end");
+    snprintf(out, bytes, "%s %s  %s %s  %s", view_right(view_bytes(b->bytes).text, 9).text,
+             view_right(hal_duration_text(life_ns(m, b)).text, 10).text, view_right(from, 16).text,
+             view_right(to, 16).text, name);
 }
 
 /* The level at which it came; from the start: the first. */
@@ -75,10 +76,10 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_column columns[] = {
-    {"size", 10}, {"life", 21}, {"created", 43}, {"destroyed", 65}, {"buffer", 0}};
+    {"size", 10}, {"life", 22}, {"created", 39}, {"destroyed", 57}, {"buffer", 0}};
 
 static const struct view_list list = {
-    .header = "     size      life  created               destroyed             buffer",
+    .header = "     size       life           created        destroyed  buffer",
     .columns = columns,
     .count = count,
     .current = current,
@@ -140,13 +141,13 @@ void view_memory_peaks(const struct view_model *model, struct view_lines *lines)
     }
     const struct view_level *peak = &model->levels[model->peak_level];
     view_lines_add(lines, "memory", "peak %s in %s at %s", view_bytes(peak->bytes).text,
-                   view_things(peak->buffers, "buffer").text, view_moment(peak->time_ns).text);
+                   view_things(peak->buffers, "buffer").text, hal_moment_text(peak->time_ns).text);
     if (model->transient_peak_level == VIEW_NO_REF)
         return;
     const struct view_level *transient = &model->levels[model->transient_peak_level];
     view_lines_add(lines, "transient", "peak %s between alloca and dealloca, at %s",
                    view_bytes(transient->transient_bytes).text,
-                   view_moment(transient->time_ns).text);
+                   hal_moment_text(transient->time_ns).text);
 }
 
 /* The most that was alive in each of equal parts of the trace. */
@@ -171,7 +172,7 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
         const int blocks = peak > 0 ? (int)((double)level->bytes / peak * (double)BAR + 0.5) : 0;
         for (int i = 0; i < blocks && i < BAR; i++)
             memcpy(bar + 3 * i, "█", 4);
-        view_lines_add(lines, view_moment(begin_ns).text, "%s in %s %s",
+        view_lines_add(lines, hal_moment_text(begin_ns).text, "%s in %s %s",
                        view_right(view_bytes(level->bytes).text, 9).text,
                        view_right(view_count(level->buffers).text, 6).text, bar);
     }

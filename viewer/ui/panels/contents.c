@@ -312,7 +312,7 @@ static void draw_source(struct view *view, struct view_area area)
         else
             snprintf(source, sizeof source, "%s at %s",
                      view_class_info((enum view_class)from->class)->name,
-                     view_moment(from->time_ns).text);
+                     hal_moment_text(from->time_ns).text);
     }
     view_buffer_name(m, p->buffer, name, sizeof name);
     char title[300];

@@ -28,8 +28,9 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
     const struct view_class_info *info = view_class_info(gap->cause);
     char host[200];
     view_describe_host(view->model, gap, host, sizeof host);
-    snprintf(out, bytes, "%-21s %s  %c %-10s %s", view_moment(gap->begin_ns).text,
-             view_right(view_time(gap->end_ns - gap->begin_ns).text, 9).text, info->letter,
+    snprintf(out, bytes, "%s %s  %c %-10s %s",
+             view_right(hal_moment_text(gap->begin_ns).text, 16).text,
+             view_right(hal_duration_text(gap->end_ns - gap->begin_ns).text, 10).text, info->letter,
              info->name, host);
 }
 
@@ -39,10 +40,10 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_column columns[] = {
-    {"from", 22}, {"length", 33}, {"cause", 46}, {"meanwhile", 0}};
+    {"from", 17}, {"length", 29}, {"cause", 42}, {"meanwhile", 0}};
 
 static const struct view_list list = {
-    .header = "from                     length  cause        meanwhile",
+    .header = "            from     length  cause        meanwhile",
     .columns = columns,
     .count = count,
     .current = current,

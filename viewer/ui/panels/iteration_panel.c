@@ -129,8 +129,8 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_column columns[] = {
-    {"number", 9},      {"begin", 31}, {"length", 41},  {"median", 51},  {"submissions", 63},
-    {"dispatches", 75}, {"waits", 82}, {"blocked", 92}, {"device", 101}, {"remark", 0}};
+    {"number", 9},      {"begin", 26}, {"length", 37},  {"median", 47}, {"submissions", 59},
+    {"dispatches", 71}, {"waits", 78}, {"blocked", 89}, {"device", 98}, {"remark", 0}};
 
 static const struct view_list list = {
     .header = VIEW_ITERATION_HEADER,
@@ -239,7 +239,7 @@ void view_next_iteration(struct view *view, int key)
     const struct view_iteration *it = &its->list[to];
     go_to(view, it);
     snprintf(text, sizeof text, "iteration %zu of %s: %s%s", to, its->name,
-             view_time(it->end_ns - it->begin_ns).text,
+             hal_duration_text(it->end_ns - it->begin_ns).text,
              it->warm_up   ? ", warm-up"
              : it->outlier ? ", an outlier"
                            : "");

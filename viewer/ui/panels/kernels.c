@@ -130,17 +130,19 @@ void view_kernel_text(const struct view_work *work, const struct view_kernel_tim
     const bool timed = time->alone_dispatches > 0;
     view_work_name(work, time->kernel, name, sizeof name);
     view_pad(name, 24, cut, sizeof cut);
-    snprintf(out, bytes, "%s %s %s %s %s %s %s  %s", cut,
-             view_right(view_count(time->dispatches).text, 10).text,
-             view_right(view_count(time->groups).text, 12).text,
-             view_right(timed ? view_time(time->alone_ns).text : "-", 9).text,
-             view_right(timed ? view_share(time->alone_ns, total->executed_ns).text : "-", 7).text,
-             view_right(time->each.count ? view_time(time->each.median_ns).text : "-", 8).text,
-             view_right(time->mixed_ns ? view_time(time->mixed_ns).text : "-", 9).text,
-             time->each.count ? view_time(time->each.min_ns).text : "");
+    snprintf(
+        out, bytes, "%s %s %s %s %s %s %s  %s", cut,
+        view_right(view_count(time->dispatches).text, 10).text,
+        view_right(view_count(time->groups).text, 12).text,
+        view_right(timed ? hal_duration_text(time->alone_ns).text : "-", 10).text,
+        view_right(timed ? view_share(time->alone_ns, total->executed_ns).text : "-", 7).text,
+        view_right(time->each.count ? hal_duration_text(time->each.median_ns).text : "-", 10).text,
+        view_right(time->mixed_ns ? hal_duration_text(time->mixed_ns).text : "-", 10).text,
+        time->each.count ? hal_duration_text(time->each.min_ns).text : "");
     if (!time->each.count || strlen(out) + 64 >= bytes)
         return;
-    snprintf(out + strlen(out), bytes - strlen(out), " to %s", view_time(time->each.max_ns).text);
+    snprintf(out + strlen(out), bytes - strlen(out), " to %s",
+             hal_duration_text(time->each.max_ns).text);
 }
 
 static void missing(struct view *view, char *out, size_t bytes)
@@ -169,8 +171,8 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_column columns[] = {{"kernel", 25}, {"dispatches", 36}, {"workgroups", 49},
-                                             {"alone", 59},  {"share", 67},      {"each", 76},
-                                             {"mixed", 86},  {"one dispatch", 0}};
+                                             {"alone", 60},  {"share", 68},      {"each", 79},
+                                             {"mixed", 91},  {"one dispatch", 0}};
 
 static const struct view_list list = {
     .header = VIEW_KERNEL_HEADER,

@@ -14,8 +14,8 @@ const struct view_work_total *view_kernels_total(const struct view *view);
 
 /* A row of a kernel table, and its header. */
 #define VIEW_KERNEL_HEADER                                                                         \
-    "kernel                   dispatches   workgroups     alone   share     each     mixed  one "  \
-    "dispatch"
+    "kernel                   dispatches   workgroups      alone   share       each  "             \
+    "    mixed  one dispatch"
 void view_kernel_text(const struct view_work *work, const struct view_kernel_time *time,
                       const struct view_work_total *total, char *out, size_t bytes);
 

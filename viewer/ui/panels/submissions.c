@@ -27,7 +27,7 @@ static size_t current(struct view *view)
 static struct view_word between(int64_t from_ns, int64_t to_ns)
 {
     const bool known = from_ns != VIEW_NO_TIME && to_ns != VIEW_NO_TIME;
-    return view_right(known ? view_time(to_ns - from_ns).text : "-", 9);
+    return view_right(known ? hal_duration_text(to_ns - from_ns).text : "-", 10);
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
@@ -35,6 +35,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
     const struct view_model *m = view->model;
     const uint32_t submission = view_order_row(order_of(view), index);
     const struct view_submission *s = &m->submissions[submission];
+    const int64_t submit_ns = view_submit_ns(m, s);
     char number[32], label[160], rank[64] = "";
     view_work_label(m, submission, label, sizeof label);
     if (m->devices_count > 1) {
@@ -42,9 +43,9 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
         strcat(rank, ": ");
     }
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
-    snprintf(out, bytes, "%-9s %5u  %-21s %s %s  %10s  %s%s%s", number, s->queue,
-             view_submit_ns(m, s) != VIEW_NO_TIME ? view_moment(view_submit_ns(m, s)).text : "-",
-             between(view_submit_ns(m, s), s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
+    snprintf(out, bytes, "%-9s %5u  %s %s %s  %10s  %s%s%s", number, s->queue,
+             view_right(submit_ns != VIEW_NO_TIME ? hal_moment_text(submit_ns).text : "-", 16).text,
+             between(submit_ns, s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
              view_count(s->dispatch_count).text,
              s->status  ? "FAILED "
              : !s->done ? "not finished "
@@ -61,12 +62,12 @@ static void choose(struct view *view, size_t index)
         view_select(view, track, event);
 }
 
-static const struct view_column columns[] = {{"number", 10}, {"queue", 17},    {"submitted", 39},
-                                             {"queued", 49}, {"executed", 60}, {"dispatches", 72},
+static const struct view_column columns[] = {{"number", 10}, {"queue", 17},    {"submitted", 34},
+                                             {"queued", 45}, {"executed", 57}, {"dispatches", 69},
                                              {"work", 0}};
 
 static const struct view_list list = {
-    .header = "number    queue  submitted                queued  executed  dispatches  work",
+    .header = "number    queue         submitted     queued   executed  dispatches  work",
     .columns = columns,
     .count = count,
     .current = current,

@@ -26,7 +26,7 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
         return;
     }
     view_lines_add(lines, "device", "busy %s of the %s from first to last work",
-                   view_share(s->device_busy_ns, span_ns).text, view_time(span_ns).text);
+                   view_share(s->device_busy_ns, span_ns).text, hal_duration_text(span_ns).text);
     for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         static const char *const causes[] = {
@@ -37,13 +37,14 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
             continue;
         view_lines_add(lines, key, "%c %-9s %s %s  %s", info->letter, info->name,
                        view_right(view_share(s->gaps[c].ns, span_ns).text, 7).text,
-                       view_right(view_time(s->gaps[c].ns).text, 9).text, causes[c]);
+                       view_right(hal_duration_text(s->gaps[c].ns).text, 10).text, causes[c]);
         key = "";
     }
-    view_lines_add(
-        lines, "gaps", "%s; mean %s, longest %s", view_count(m->gaps_count).text,
-        view_time(m->gaps_count ? (span_ns - s->device_busy_ns) / (int64_t)m->gaps_count : 0).text,
-        view_time(longest_gap(m)).text);
+    view_lines_add(lines, "gaps", "%s; mean %s, longest %s", view_count(m->gaps_count).text,
+                   hal_duration_text(
+                       m->gaps_count ? (span_ns - s->device_busy_ns) / (int64_t)m->gaps_count : 0)
+                       .text,
+                   hal_duration_text(longest_gap(m)).text);
 }
 
 static void add_family(const struct view_family *f, const char *key, struct view_lines *lines)
@@ -86,7 +87,8 @@ static void add_work(const struct view_model *m, struct view_lines *lines)
         view_lines_add(lines, m->grows ? "running" : "unfinished", "%s",
                        view_things(s->unfinished_submissions, "submission").text);
     view_lines_add(lines, "syncs", "%s, blocked for %s (%s of the trace); %s",
-                   view_things(s->syncs.count, "host wait").text, view_time(s->syncs.ns).text,
+                   view_things(s->syncs.count, "host wait").text,
+                   hal_duration_text(s->syncs.ns).text,
                    view_share(s->syncs.ns, m->last_ns - m->first_ns).text,
                    view_things(s->polls.count, "poll").text);
     for (size_t i = 0; i < m->families_count && i < MAX_FAMILIES; i++)
@@ -101,7 +103,7 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
     view_lines_add(lines, "health", "%s", health);
     if (view_model_late_ns(model) > 0)
         view_lines_add(lines, "times", "count from the first event, %s after the capture began",
-                       view_time(view_model_late_ns(model)).text);
+                       hal_duration_text(view_model_late_ns(model)).text);
     add_device(model, lines);
     view_describe_devices(model, lines);
     add_work(model, lines);
@@ -130,7 +132,7 @@ static void draw(struct view *view, struct view_area area)
     if (view->skipped_ns && view->window.begin_ns == view->skipped_ns)
         view_lines_add(&lines, "shown",
                        "without the first %s, which have no submission: 0 shows them",
-                       view_time(view->skipped_ns).text);
+                       hal_duration_text(view->skipped_ns).text);
     view_summary(view->model, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);
