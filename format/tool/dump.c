@@ -2,6 +2,7 @@
 /* hal-trace dump: every event, one line each, with the commands of a command buffer below its
  * seal. The fields of a record come from the tables of format/columns/layout.h, so every kind is
  * printed by the same code. */
+#include "format/tool/support/labels.h"
 #include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"
 #include "hal/base/locator.h"
@@ -30,6 +31,7 @@ struct dump {
     bool kinds[TRACE_PLACES], has_kinds, has_object;
     uint64_t printed; /* events */
     uint64_t object;
+    struct tool_labels labels; /* of the objects that are printed as text */
     struct tool_progress progress;
 };
 
@@ -87,6 +89,14 @@ static void event_end_text(struct dump *dump, const struct trace_event *event)
     put(text, "\n");
 }
 
+/* An object's number, and what the program calls it. */
+static void name_object(void *user, struct trace_text *text, uint64_t object)
+{
+    const struct dump *dump = user;
+    trace_text_u64(text, object);
+    tool_labels_add(&dump->labels, dump->reader, object, text);
+}
+
 static void print_event(struct dump *dump, const struct trace_event *event)
 {
     const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);
@@ -99,7 +109,9 @@ static void print_event(struct dump *dump, const struct trace_event *event)
         trace_text_append(&dump->out.text, "\n", 1);
     } else {
         event_text(dump, event);
+        dump->out.name = tool_labels_given(event) ? NULL : name_object; /* it is one of the fields */
         tool_print_record(&dump->out, layout, record);
+        dump->out.name = name_object;
         event_end_text(dump, event);
     }
 }
@@ -184,6 +196,8 @@ static enum hal_status visit(void *user, const struct trace_event *event,
     struct dump *dump = user;
     const struct trace_command_buffer_seal *seal = (const void *)event;
     tool_progress(&dump->progress, dump->progress.done + 1);
+    if (!dump->out.as_json)
+        HAL_TRY(tool_labels_take(&dump->labels, event));
     if (!is_wanted(dump, event))
         return HAL_OK;
     dump->printed++;
@@ -211,14 +225,31 @@ static bool may_hold(void *user, const struct trace_reader *reader, size_t chunk
             window->submission <= span.last_submission);
 }
 
+static enum hal_status take_label(void *user, const struct trace_event *event,
+                                  const struct trace_segment *segments)
+{
+    (void)segments;
+    return tool_labels_take(&((struct dump *)user)->labels, event);
+}
+
+/* An object that is named has been created before, maybe in a frame that is passed over. */
+static enum hal_status learn_labels(struct dump *dump)
+{
+    if (dump->out.as_json || (!dump->window.has_times && !dump->window.has_submission))
+        return HAL_OK;
+    return trace_reader_each(dump->reader, take_label, dump);
+}
+
 static enum hal_status dump_all(struct dump *dump)
 {
     tool_progress_begin(&dump->progress, "printing", trace_reader_counts(dump->reader)->events);
     dump->progress.on &= !isatty(STDOUT_FILENO); /* else it would stand between the lines */
     if (dump->out.as_json)
         tool_print_origin_json(&dump->out);
-    const enum hal_status status = trace_reader_each_in_order(
-        dump->reader, &(struct trace_walk){.visit = visit, .wants = may_hold, .user = dump});
+    enum hal_status status = learn_labels(dump);
+    if (status == HAL_OK)
+        status = trace_reader_each_in_order(
+            dump->reader, &(struct trace_walk){.visit = visit, .wants = may_hold, .user = dump});
     tool_progress_end(&dump->progress);
     /* What was read before a damage is still worth printing. */
     const struct hal_kept_message kept = hal_keep_message();
@@ -357,6 +388,8 @@ static int run(char **argv)
     if (status != HAL_OK)
         return tool_fail(status);
     dump.out.reader = dump.reader;
+    dump.out.name = name_object;
+    dump.out.user = &dump;
     dump.out.origin_ns = trace_reader_origin_ns(dump.reader);
     dump.window.first_ns = add_ns(dump.window.first_ns, dump.out.origin_ns);
     dump.window.last_ns = add_ns(dump.window.last_ns, dump.out.origin_ns);
@@ -375,6 +408,7 @@ static int run(char **argv)
         result = TOOL_FAILED;
     }
     trace_text_finish(&dump.out.text);
+    tool_labels_finish(&dump.labels);
     trace_reader_close(dump.reader);
     return result;
 }

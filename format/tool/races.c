@@ -2,7 +2,7 @@
 /* hal-trace races: accesses to the same bytes that nothing orders. */
 #include "format/analysis/races.h"
 
-#include "format/tool/support/table.h"
+#include "format/tool/support/labels.h"
 #include "format/tool/support/tool.h"
 
 #include <inttypes.h>
@@ -11,42 +11,23 @@
 struct search {
     struct trace_reader *reader;
     struct trace_races races;
-    struct tool_table labels; /* of struct label, by buffer */
+    struct tool_labels labels;
     struct tool_progress progress;
-};
-
-struct label {
-    uint32_t string;
 };
 
 static enum hal_status visit(void *user, const struct trace_event *event,
                              const struct trace_segment *segments)
 {
     struct search *s = user;
-    const struct trace_buffer_create *create = (const void *)event;
     tool_progress(&s->progress, s->progress.done + 1);
-    if (event->kind == TRACE_BUFFER_CREATE && create->label) {
-        struct label *label = tool_table_add(&s->labels, create->buffer);
-        if (!label)
-            return hal_fail(HAL_NO_MEMORY, "no memory for the labels of %zu buffers",
-                            s->labels.count);
-        label->string = create->label;
-    }
+    HAL_TRY(tool_labels_take(&s->labels, event));
     return trace_races_take(&s->races, event, segments);
-}
-
-static const char *label_of(const struct search *s, uint64_t buffer)
-{
-    const struct label *label = tool_table_find(&s->labels, buffer);
-    const char *text = label ? trace_reader_string(s->reader, label->string) : NULL;
-    return text ? text : "";
 }
 
 static enum hal_status print_race(const struct search *s, const struct trace_race *race,
                                   struct trace_text *text)
 {
     char before[TRACE_RACE_NAME_BYTES], after[TRACE_RACE_NAME_BYTES];
-    const char *label = label_of(s, race->buffer);
     trace_text_printf(text, "%s: %s %s, %s %s: %" PRIu64 " bytes at %" PRIu64 " of buffer %" PRIu64,
                       race->declared ? "race" : "possible race",
                       trace_race_side_name(&race->before, s->reader, before),
@@ -54,8 +35,7 @@ static enum hal_status print_race(const struct search *s, const struct trace_rac
                       trace_race_side_name(&race->after, s->reader, after),
                       race->after.writes ? "writes" : "reads", race->end - race->begin, race->begin,
                       race->buffer);
-    if (*label)
-        trace_text_printf(text, " '%s'", label);
+    tool_labels_add(&s->labels, s->reader, race->buffer, text);
     trace_text_printf(text, ", no %s between\n",
                       race->inside ? "barrier" : "semaphore or wait of the host");
     return tool_write(text, false);
@@ -86,7 +66,7 @@ static enum hal_status print(const struct search *s, const char *path)
 
 static int search(const char *path)
 {
-    struct search s = {.labels.row_bytes = sizeof(struct label)};
+    struct search s = {0};
     enum hal_status status = trace_reader_open(path, &s.reader);
     if (status != HAL_OK)
         return tool_fail(status);
@@ -102,7 +82,7 @@ static int search(const char *path)
     const bool found = s.races.declared_count > 0;
     const int code = tool_fail(status);
     trace_races_finish(&s.races);
-    tool_table_finish(&s.labels);
+    tool_labels_finish(&s.labels);
     trace_reader_close(s.reader);
     return code == TOOL_OK && found ? TOOL_DIFFERENT : code;
 }

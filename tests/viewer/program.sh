@@ -103,7 +103,7 @@ say()
         failures=$((failures + 1))
     fi
 }
-say '^main, wait #s2, at 0\..*, took ' 'next sync'
+say '^main, wait #s2, at @[0-9.]*ms, took ' 'next sync'
 say '^main, wait #s[0-9]+, at' 'n s\nn s\np s'
 say '^queue 1, #s4, at' 'go #s4'
 say "^'nonsense' is no command" 'nonsense'
@@ -155,6 +155,16 @@ if ! diff "$folder/help" "$folder/page"; then
     echo "--help (<) and the manual page (>) name different options"
     failures=$((failures + 1))
 fi
+# What hal-trace prints to prove a finding has the names that the finding has.
+"$view" --print=findings "$folder/t.pb.zst" >"$folder/findings"
+for name in $(sed -n 's/.*buffers like \([a-z]*\),.*/\1/p; s/.* place, first in \([a-z]*\)\..*/\1/p' "$folder/findings"); do
+    proof=$(sed -n "/[ ]$name[,.]/,/to prove it/s/.*to prove it: //p" "$folder/findings" | head -n 1)
+    # shellcheck disable=SC2086 # several words
+    "$(dirname "$view")"/$proof | grep -q "'$name'" ||
+        { echo "'$proof' has nothing of '$name'"; failures=$((failures + 1)); }
+    proven=yes
+done
+[ "${proven-}" ] || { echo "no finding names a buffer"; failures=$((failures + 1)); }
 if command -v mandoc >/dev/null && ! mandoc -T lint -W warning "$page"; then
     failures=$((failures + 1))
 fi

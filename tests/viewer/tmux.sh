@@ -75,7 +75,7 @@ see '2 Details'
 
 # A larger terminal shows more, a tiny one still something.
 tm resize-window -t v -x 120 -y 40
-see 'q quit +0\.00'
+see 'q quit +@[0-9]'
 tm resize-window -t v -x 40 -y 10
 see '^ token 3 '
 tm resize-window -t v -x 80 -y 24

@@ -340,9 +340,9 @@ static void report_state(struct audit *a, struct view_findings *findings)
              "The same constants or bindings were pushed before; the first is command %u of its "
              "command buffer.",
              a->state.segment);
-    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump%s%s",
-             *finding->locator ? " --submission=" : "",
-             *finding->locator ? finding->locator + strlen("#s") : "");
+    snprintf(finding->proof, sizeof finding->proof,
+             "hal-trace dump --kind=command_buffer_seal --object=%" PRIu64,
+             a->model->command_buffers[a->state.example].id);
 }
 
 static void report_uploads(struct audit *a, struct view_findings *findings)

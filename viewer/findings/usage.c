@@ -257,7 +257,7 @@ static const char *name_of(const struct view_model *m, uint64_t id, char *out, s
 static enum hal_status report_dead(struct usage *u, struct view_findings *findings)
 {
     const struct view_model *m = u->model;
-    uint32_t example = VIEW_NO_REF;
+    uint32_t example = VIEW_NO_REF, commands = VIEW_NO_REF;
     uint64_t count = 0;
     int64_t cost_ns = 0, executed_ns = 0;
     char name[96];
@@ -268,6 +268,7 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
             const uint32_t row = m->submitted[s->first_commands + k];
             const struct view_body *body = view_body(m, row);
             dead += u->dead[row];
+            commands = u->dead[row] && commands == VIEW_NO_REF ? row : commands;
             work += (uint64_t)body->dispatch_count + body->transfer_count;
         }
         count += dead;
@@ -294,8 +295,9 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
         "trace, neither directly nor through other commands. The cost is their share of their "
         "submissions' time.",
         use ? name_of(m, use->id, name, sizeof name) : "");
-    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump --submission=%" PRIu64,
-             m->submissions[example].number);
+    snprintf(finding->proof, sizeof finding->proof,
+             "hal-trace dump --kind=command_buffer_seal --object=%" PRIu64,
+             m->command_buffers[commands].id);
     return HAL_OK;
 }
 

@@ -281,10 +281,14 @@ TEST(dump_is_in_order_and_complete)
         "workgroup_count_z=1\n"
         "    1: push_constants offset=0 size=4 data=deadbeef\n"
         "     @0.001500ms #3 thread-1: submit submission=12 queue=1 operation=alloca "
-        "buffer=4 offset=256 size=512 waits=[] "
+        "buffer=4 'w?[31m\"?' offset=256 size=512 waits=[] "
         "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
     assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
     assert_int_equal(lines(), 3);
+    /* What is not shown names what is. */
+    assert_int_equal(run("dump --submission=#s12 t.pb.zst"), 0);
+    assert_int_equal(lines(), 1);
+    says(" buffer=4 'w?[31m\"?' offset=256 ");
 }
 
 /* Of events of one chunk, too: what has begun before the end and ended after the beginning. */

@@ -651,7 +651,7 @@ TEST(merged_traces_share_a_clock)
         "@0.500200ms #4 two[2] main: semaphore_create semaphore=10",
         "@1.000000ms #5 one[1] main: submit submission=0 queue=0",
         "@1.500000ms #6 two[2] main: submit submission=1 queue=2",
-        "signals=[{semaphore=10 value=1}]",
+        "signals=[{semaphore=10 's' value=1}]",
         "submission_done submission=1",
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
