@@ -4,12 +4,15 @@
  * can be captured into one file; the few that are about devices open others.
  *
  * A case that crashes or takes too long is named before the program ends. */
+#include "hal/base/moment.h"
+#include "hal/base/options.h"
+#include "hal/base/print.h"
 #include "tests/conformance/runner.h"
 #include "tests/conformance/watch.h"
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -73,37 +76,20 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, NAME_BYTES = 128 };
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
-static const char usage[] =
-    "usage: hal-conformance [options]\n"
-    "  --driver=URI    device to test (default: --device, HAL_DEVICE, else cpu)\n"
-    "  --filter=GLOBS  only cases whose name matches one of them, for example "
-    "'transfers.*,sync.*'\n"
-    "  --list          print the names and exit\n"
-    "  --quiet         do not print the cases that pass\n"
-    "  --seed=N        what random cases start from (default 1)\n"
-    "  --memory=WORDS  memory of buffers of which a case does not say it: local, visible, "
-    "coherent,\n"
-    "                  cached, with commas between them (default: the device's default)\n"
-    "  --expect=FILE   cases that are known to be unsupported or to fail\n"
-    "  --injected=TEXT a case may also fail with TEXT in its message, and one at least does: what "
-    "a\n"
-    "                  device that fails now and then says\n"
-    "  --timeout=S     seconds that a case may take (default 120)\n";
-
-static bool read_number(const char *name, const char *text, uint64_t most, uint64_t *out_number)
+static enum hal_status read_number(const char *name, const char *text, uint64_t most,
+                                   uint64_t *out_number)
 {
     char *end;
     errno = 0;
     *out_number = strtoull(text, &end, 0);
     if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out_number <= most)
-        return true;
-    fprintf(stderr, "hal-conformance: --%s=%s is not a number up to %llu\n", name, text,
-            (unsigned long long)most);
-    return false;
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "--%s=%s is not a number up to %llu", name, text,
+                    (unsigned long long)most);
 }
 
 /* Words with commas between them. */
-static bool read_memory(const char *text, uint32_t *out_memory)
+static enum hal_status read_memory(const char *text, uint32_t *out_memory)
 {
     static const struct {
         const char *word;
@@ -120,62 +106,97 @@ static bool read_memory(const char *text, uint32_t *out_memory)
         while (i < SUITE_COUNT(known) &&
                (strlen(known[i].word) != length || strncmp(known[i].word, word, length) != 0))
             i++;
-        if (i == SUITE_COUNT(known)) {
-            fprintf(stderr,
-                    "hal-conformance: --memory=%s is not made of local, visible, coherent and "
-                    "cached\n",
-                    text);
-            return false;
-        }
+        if (i == SUITE_COUNT(known))
+            return hal_fail(HAL_INVALID,
+                            "--memory=%s is not made of local, visible, coherent and cached", text);
         *out_memory |= known[i].memory;
         if (!word[length])
-            return true;
+            return HAL_OK;
         word += length + 1;
     }
 }
 
-static void parse(int argc, char **argv, struct options *out)
+enum { SEED, MEMORY, TIMEOUT };
+
+static enum hal_status take(void *user, const struct hal_option *option, char *value)
 {
-    static const struct option known[] = {
-        {"driver", required_argument, NULL, 'd'},   {"filter", required_argument, NULL, 'f'},
-        {"list", no_argument, NULL, 'l'},           {"quiet", no_argument, NULL, 'q'},
-        {"seed", required_argument, NULL, 's'},     {"expect", required_argument, NULL, 'e'},
-        {"injected", required_argument, NULL, 'i'}, {"timeout", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},           {"memory", required_argument, NULL, 'm'},
-        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0},
-    };
-    uint64_t number;
+    struct options *options = user;
+    int64_t ns;
+    if (option->id == SEED)
+        return read_number(option->name, value, UINT64_MAX, &options->seed);
+    if (option->id == MEMORY)
+        return read_memory(value, &options->memory);
+    if (!hal_duration_parse(value, 1000000000, 86400 * INT64_C(1000000000), &ns))
+        return hal_fail(HAL_INVALID, "--timeout=%s is not a time from 1s to 24h", value);
+    options->case_seconds = (unsigned)(ns / 1000000000);
+    return HAL_OK;
+}
+
+static const struct hal_option known_options[] = {
+    {.name = "driver",
+     .argument = "URI",
+     .help = "device to test (default: --device, HAL_DEVICE, else cpu)",
+     .target = offsetof(struct options, driver)},
+    {.name = "filter",
+     .argument = "GLOBS",
+     .help = "only cases whose name matches one of them, as 'transfers.*,sync.*'",
+     .target = offsetof(struct options, filter)},
+    {.name = "list", .help = "print the names and exit", .target = offsetof(struct options, list)},
+    {.name = "quiet",
+     .letter = 'q',
+     .help = "do not print the cases that pass",
+     .target = offsetof(struct options, quiet)},
+    {.name = "seed",
+     .argument = "N",
+     .help = "what random cases start from (default 1)",
+     .take = take,
+     .id = SEED},
+    {.name = "memory",
+     .argument = "WORDS",
+     .help = "memory of buffers of which a case does not say it: local, visible, coherent, cached, "
+             "with commas between them (default: the device's default)",
+     .take = take,
+     .id = MEMORY},
+    {.name = "expect",
+     .argument = "FILE",
+     .help = "cases that are known to be unsupported or to fail",
+     .target = offsetof(struct options, expect)},
+    {.name = "injected",
+     .argument = "TEXT",
+     .help = "a case may also fail with TEXT in its message, and one at least does: what a device "
+             "that fails now and then says",
+     .target = offsetof(struct options, injected)},
+    {.name = "timeout",
+     .argument = "TIME",
+     .help = "that long a case may take (default 120s)",
+     .take = take,
+     .id = TIMEOUT},
+    {0},
+};
+
+static void print_version(void)
+{
+    printf("hal-conformance %s\n", HAL_VERSION_STRING);
+}
+
+static void parse(char **argv, struct options *out)
+{
+    const struct hal_command_line line = {.program = "hal-conformance",
+                                          .usage = "usage: hal-conformance [OPTIONS]\n",
+                                          .notes = hal_flags_help(),
+                                          .options = known_options,
+                                          .print_version = print_version};
+    struct hal_words words;
     *out = (struct options){.filter = "*", .seed = 1, .case_seconds = 120};
-    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-        switch (option) {
-        case 'd': out->driver = optarg; break;
-        case 'f': out->filter = optarg; break;
-        case 'i': out->injected = optarg; break;
-        case 'm':
-            if (!read_memory(optarg, &out->memory))
-                exit(EXIT_USAGE);
-            break;
-        case 'l': out->list = true; break;
-        case 'q': out->quiet = true; break;
-        case 'e': out->expect = optarg; break;
-        case 's':
-            if (!read_number("seed", optarg, UINT64_MAX, &out->seed))
-                exit(EXIT_USAGE);
-            break;
-        case 't':
-            if (!read_number("timeout", optarg, 86400, &number))
-                exit(EXIT_USAGE);
-            out->case_seconds = (unsigned)number;
-            break;
-        case 'h': printf("%s\n%s", usage, hal_flags_help()); exit(0);
-        case 'v': printf("hal-conformance %s\n", HAL_VERSION_STRING); exit(0);
-        default: exit(EXIT_USAGE);
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "hal-conformance: unknown argument '%s'\n", argv[optind]);
-        exit(EXIT_USAGE);
-    }
+    enum hal_status status = hal_command_line_parse(&line, argv, out, &words);
+    if (status == HAL_OK && words.asked != HAL_ASKED_NOTHING)
+        exit(hal_command_line_answer(&line, words.asked) == HAL_OK ? 0 : EXIT_USAGE);
+    if (status == HAL_OK && words.count)
+        status = hal_fail(HAL_INVALID, "unknown argument '%s'", words.words[0]);
+    if (status == HAL_OK)
+        return;
+    hal_print(stderr, "hal-conformance: %s\n", hal_message());
+    exit(EXIT_USAGE);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -378,7 +399,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "hal-conformance: %s\n", hal_message());
         return EXIT_USAGE;
     }
-    parse(argc, argv, &options);
+    parse(argv, &options);
     if (!check_filter(options.filter))
         return EXIT_FAILED;
     if (options.list) {
