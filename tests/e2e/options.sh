@@ -144,3 +144,8 @@ run 0 "$bin/hal-view" --diff trace.pb.zst part.pb.zst
 mv stdout new
 run 0 "$bin/hal-view" --diff=part.pb.zst trace.pb.zst
 cmp -s stdout new || fail "--diff=B A is not --diff A B"
+run 0 "$bin/hal-trace" diff trace.pb.zst part.pb.zst
+[ "$(sed -n 1,2p stdout)" = "--- A trace.pb.zst
++++ B part.pb.zst" ] || fail "hal-trace diff has another order"
+run 0 "$bin/hal-view" --json --diff trace.pb.zst part.pb.zst
+says stdout '{"first":"trace.pb.zst","second":"part.pb.zst",'
