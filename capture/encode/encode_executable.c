@@ -2,6 +2,7 @@
 /* Executables into records: all variants into staging memory, and what reflection tells. */
 #include "capture/encode/encode.h"
 #include "capture/encode/reflect.h"
+#include "hal/base/text.h"
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
@@ -109,9 +110,9 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
     if (bytes <= most)
         return true;
     capture_record_unsupported(call, call->ticket, id, name,
-                               "an executable of %zu variants and %llu bytes or more: the capture "
-                               "holds at most %llu",
-                               desc->variant_count, (unsigned long long)bytes,
+                               "an executable of %s and %s or more: the capture holds at most %llu",
+                               hal_count(desc->variant_count, "variant", "variants").text,
+                               hal_count((unsigned long long)bytes, "byte", "bytes").text,
                                (unsigned long long)most);
     return false;
 }

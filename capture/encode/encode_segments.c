@@ -4,6 +4,7 @@
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <string.h>
 
@@ -235,12 +236,13 @@ static bool commands_fit(const struct capture_call *call, const struct hal_comma
                                    survey->longest_list, TRACE_MAX_LIST);
     else if (commands->command_count > TRACE_MAX_SEGMENTS)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
-                                   "a command buffer of %u commands: a trace holds at most %u",
-                                   commands->command_count, TRACE_MAX_SEGMENTS);
+                                   "a command buffer of %s: a trace holds at most %u",
+                                   hal_count(commands->segment_count, "command", "commands").text,
+                                   TRACE_MAX_SEGMENTS);
     else if (survey->largest_bytes > TRACE_MAX_RECORD_BYTES)
-        capture_record_unsupported(call, capture_ticket(stream), id, name,
-                                   "a command of %u bytes: a trace holds at most %u",
-                                   survey->largest_bytes, TRACE_MAX_RECORD_BYTES);
+        capture_record_unsupported(
+            call, capture_ticket(stream), id, name, "a command of %s: a trace holds at most %u",
+            hal_count(survey->largest_bytes, "byte", "bytes").text, TRACE_MAX_RECORD_BYTES);
     else
         return true;
     return false;

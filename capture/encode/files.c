@@ -8,6 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,8 +91,9 @@ static bool record_bytes(struct capture_thread *thread, struct trace_file *file,
         done += (uint64_t)got;
     }
     if (done < file->file_bytes)
-        hal_log(HAL_LOG_WARN, "of file '%s' the capture has %llu of %llu bytes: %s", path,
-                (unsigned long long)done, (unsigned long long)file->file_bytes,
+        hal_log(HAL_LOG_WARN, "of file '%s' the capture has %llu of %s: %s", path,
+                (unsigned long long)done,
+                hal_count((unsigned long long)file->file_bytes, "byte", "bytes").text,
                 got == 0 ? "it has become shorter" : strerror(data ? errno : ENOMEM));
     free(data);
     if (descriptor >= 0)

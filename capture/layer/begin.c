@@ -3,6 +3,7 @@
  * refused before anything is recorded. */
 #include "capture/layer/flight_recorder.h"
 #include "capture/layer/ops.h"
+#include "hal/base/text.h"
 
 #include "capture/stream/threads.h"
 #include "hal/base/mem.h"
@@ -35,8 +36,8 @@ static enum hal_status check_file(const char *file)
     if (length == 0)
         return hal_fail(HAL_INVALID, "a capture needs a file name");
     if (length >= TRACE_PATH_BYTES)
-        return hal_fail(HAL_INVALID, "the file name of the capture has %zu bytes, the limit is %d",
-                        length, TRACE_PATH_BYTES - 1);
+        return hal_fail(HAL_INVALID, "the file name of the capture has %s, the limit is %d",
+                        hal_count(length, "byte", "bytes").text, TRACE_PATH_BYTES - 1);
     if (length >= end && strcmp(file + length - end, extension) == 0)
         return hal_fail(HAL_UNSUPPORTED,
                         "'%s': traces of MTLCaptureManager are written by the Metal driver only",

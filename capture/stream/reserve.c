@@ -8,6 +8,7 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
+#include "hal/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -137,9 +138,9 @@ bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
     if (bytes <= thread->ring->bytes && bytes <= TRACE_MAX_RECORD_BYTES)
         return true;
     if (bytes > TRACE_MAX_RECORD_BYTES)
-        capture_stop(stream, HAL_UNSUPPORTED,
-                     "a record of %llu bytes is larger than the limit (%u)",
-                     (unsigned long long)bytes, TRACE_MAX_RECORD_BYTES);
+        capture_stop(stream, HAL_UNSUPPORTED, "a record of %s is larger than the limit (%u)",
+                     hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                     TRACE_MAX_RECORD_BYTES);
     else if (capture_ring_grow(thread, bytes))
         return true;
     else

@@ -5,6 +5,7 @@
 #include "format/file/recover.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,8 +101,9 @@ static enum hal_status check_room(int descriptor, const char *path, uint64_t lea
     const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
     if (bytes >= least)
         return HAL_OK;
-    return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' has room for %llu bytes, %llu are needed",
-                    path, (unsigned long long)bytes, (unsigned long long)least);
+    return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' has room for %s, %llu are needed", path,
+                    hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                    (unsigned long long)least);
 }
 
 static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t bytes)
@@ -113,12 +115,13 @@ static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t
     struct rlimit limit;
     if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
         return hal_fail(HAL_NO_MEMORY,
-                        "the sidecar '%s' cannot have %llu bytes: the limit on file sizes is %llu",
-                        sidecar->path, (unsigned long long)bytes,
+                        "the sidecar '%s' cannot have %s: the limit on file sizes is %llu",
+                        sidecar->path, hal_count((unsigned long long)bytes, "byte", "bytes").text,
                         (unsigned long long)limit.rlim_cur);
     if (error)
-        return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' cannot have %llu bytes: %s", sidecar->path,
-                        (unsigned long long)bytes, strerror(error));
+        return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' cannot have %s: %s", sidecar->path,
+                        hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                        strerror(error));
     return HAL_OK;
 }
 
@@ -162,8 +165,8 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
     uint64_t bytes;
     if (!hal_add_u64(desc->staging_bytes, desc->rings_bytes, &bytes) ||
         !hal_add_u64(bytes, staging_offset, &bytes) || bytes > INT64_MAX)
-        return hal_fail(HAL_INVALID, "the capture's staging memory of %llu bytes is too large",
-                        (unsigned long long)desc->staging_bytes);
+        return hal_fail(HAL_INVALID, "the capture's staging memory of %s is too large",
+                        hal_count((unsigned long long)desc->staging_bytes, "byte", "bytes").text);
     int descriptor = -1;
     struct capture_sidecar sidecar = {0};
     HAL_TRY(create_file(desc, &sidecar.path, &descriptor));
@@ -295,8 +298,9 @@ enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar,
         const int error = errno;
         if (base != MAP_FAILED)
             munmap(base, 2 * bytes);
-        return hal_fail(HAL_NO_MEMORY, "the capture cannot map %llu bytes twice: %s",
-                        (unsigned long long)bytes, strerror(error));
+        return hal_fail(HAL_NO_MEMORY, "the capture cannot map %s twice: %s",
+                        hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                        strerror(error));
     }
     *out_base = base;
     return HAL_OK;

@@ -8,6 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
+#include "hal/base/text.h"
 
 enum { FIRST_RING_BYTES = 256 << 10, READY_RINGS = 4, THREAD_NAME_BYTES = 64 };
 
@@ -144,12 +145,13 @@ static enum hal_status new_slot_locked(struct capture_stream *stream, uint64_t b
 {
     struct trace_sidecar_header *header = stream->sidecar.header;
     if (!area_has_locked(stream, bytes))
-        return hal_fail(HAL_NO_MEMORY,
-                        "%u rings are in use (the limit is %d), with %llu of %llu bytes: no room "
-                        "for another thread's ring of %llu bytes",
-                        stream->slots_used, TRACE_RING_SLOTS,
-                        (unsigned long long)stream->rings_used,
-                        (unsigned long long)area_bytes(stream, bytes), (unsigned long long)bytes);
+        return hal_fail(
+            HAL_NO_MEMORY,
+            "%s in use (the limit is %d), with %llu of %s: no room for another thread's ring of %s",
+            hal_count(stream->slots_used, "ring is", "rings are").text, TRACE_RING_SLOTS,
+            (unsigned long long)stream->rings_used,
+            hal_count((unsigned long long)area_bytes(stream, bytes), "byte", "bytes").text,
+            hal_count((unsigned long long)bytes, "byte", "bytes").text);
     const uint64_t offset = header->rings_offset + stream->rings_used;
     HAL_TRY(capture_sidecar_commit(&stream->sidecar, offset, bytes));
     *out_slot = &header->slots[stream->slots_used++];

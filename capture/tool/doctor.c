@@ -12,6 +12,7 @@
 #include "hal/base/output.h"
 #include "hal/base/print.h"
 #include "hal/base/store.h"
+#include "hal/base/text.h"
 #include "hal/hal.h"
 
 #include <errno.h>
@@ -60,8 +61,9 @@ static void look_at_system(struct report *report)
     hal_processor_name(processor, sizeof processor);
     if (uname(&system) != 0)
         snprintf(system.sysname, sizeof system.sysname, "an unknown system");
-    doctor_say(add(report, "system"), DOCTOR_FINE, NULL, "%s %s, %s, %u processors, %.1f GiB",
-               system.sysname, system.release, processor, hal_processor_count(),
+    doctor_say(add(report, "system"), DOCTOR_FINE, NULL, "%s %s, %s, %s, %.1f GiB", system.sysname,
+               system.release, processor,
+               hal_count(hal_processor_count(), "processor", "processors").text,
                (double)hal_memory_total_bytes() / (1 << 30));
 }
 
@@ -212,9 +214,9 @@ static bool look_at_device(void *user, const struct hal_device_entry *entry)
     for (size_t i = 0, used = 0; i < info->format_count && used < sizeof formats; i++)
         used += (size_t)snprintf(formats + used, sizeof formats - used, "%s%s", i ? ", " : "",
                                  hal_executable_format_name(info->formats[i]));
-    doctor_say(finding, info->format_count ? DOCTOR_FINE : DOCTOR_NOTE, NULL,
-               "%s: %s, %u queue%s, runs %s", info->uri, info->name, info->queue_count,
-               info->queue_count == 1 ? "" : "s", info->format_count ? formats : "no kernels");
+    doctor_say(finding, info->format_count ? DOCTOR_FINE : DOCTOR_NOTE, NULL, "%s: %s, %s, runs %s",
+               info->uri, info->name, hal_count(info->queue_count, "queue", "queues").text,
+               info->format_count ? formats : "no kernels");
     hal_device_release(device);
     return true;
 }

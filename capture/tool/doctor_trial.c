@@ -4,6 +4,7 @@
 #include "format/trace.h"
 #include "hal/base/moment.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "hal/hal.h"
 
 #include <errno.h>
@@ -114,12 +115,12 @@ static enum hal_status read_trace(const char *path, uint64_t *out_bytes)
         status = hal_fail(HAL_FAILED, "%s", trace_reader_truncated(reader));
     else if (counts->submissions != 1 || counts->dispatches != 1 ||
              counts->host_read_bytes != TRIAL_BYTES)
-        status = hal_fail(HAL_FAILED,
-                          "the trace holds %llu submissions, %llu dispatches and %llu bytes read "
-                          "back, where there were 1, 1 and %zu",
-                          (unsigned long long)counts->submissions,
-                          (unsigned long long)counts->dispatches,
-                          (unsigned long long)counts->host_read_bytes, (size_t)TRIAL_BYTES);
+        status = hal_fail(
+            HAL_FAILED, "the trace holds %s, %s and %s read back, where there were 1, 1 and %zu",
+            hal_count((unsigned long long)counts->submissions, "submission", "submissions").text,
+            hal_count((unsigned long long)counts->dispatches, "dispatch", "dispatches").text,
+            hal_count((unsigned long long)counts->host_read_bytes, "byte", "bytes").text,
+            (size_t)TRIAL_BYTES);
     trace_reader_close(reader);
     return status;
 }
@@ -137,8 +138,8 @@ static void try_capture(struct trial *trial, const char *path, struct doctor_fin
     if (status == HAL_OK)
         status = read_trace(path, &bytes);
     if (status == HAL_OK)
-        doctor_say(finding, DOCTOR_FINE, NULL, "a kernel's run recorded in %llu bytes, complete",
-                   (unsigned long long)bytes);
+        doctor_say(finding, DOCTOR_FINE, NULL, "a kernel's run recorded in %s, complete",
+                   hal_count((unsigned long long)bytes, "byte", "bytes").text);
     else
         doctor_say(finding, DOCTOR_BROKEN,
                    "the message names what is missing: room in TMPDIR, a limit (ulimit -a), or the "

@@ -143,10 +143,10 @@ bool capture_orphan_complete(const char *path, const char *name, const struct tr
         return false;
     }
     if (!quiet)
-        capture_message(0,
-                        "%s: its process ended before the capture did; completed, with %" PRIu64
-                        " events out of its sidecar",
-                        name, recovered.sidecar_events);
+        capture_message(
+            0,
+            "%s: its process ended before the capture did; completed, with %s out of its sidecar",
+            name, hal_count(recovered.sidecar_events, "event", "events").text);
     return true;
 }
 
@@ -171,8 +171,8 @@ static void remove_in(const char *folder, bool quiet)
     (void)!trace_sidecars_discard_gone(folder, count_removed, &removed);
     if (!removed.count || quiet)
         return;
-    hal_print(stderr, "hal-capture: removed %zu sidecar%s of ", removed.count,
-              removed.count == 1 ? "" : "s");
+    hal_print(stderr, "hal-capture: removed %s of ",
+              hal_count(removed.count, "sidecar", "sidecars").text);
     capture_print_size(removed.bytes);
     hal_print(stderr, " in %s, left by captures that were killed: their traces are gone\n",
               hal_shown(folder).text);

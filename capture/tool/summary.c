@@ -118,8 +118,10 @@ static bool summarize(const struct capture_summary *wanted, const char *path)
     const struct trace_counts *counts = trace_reader_counts(reader);
     const char *missing = what_is_missing(reader);
     if (!wanted->quiet) {
-        hal_print(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
-                  (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
+        hal_print(
+            stderr, "hal-capture: %s: %s, %s, ", name,
+            hal_count((unsigned long long)counts->submissions, "submission", "submissions").text,
+            hal_count((unsigned long long)counts->dispatches, "dispatch", "dispatches").text);
         capture_print_size(counts->file_bytes);
         print_whether_replayable(reader);
         fputc('\n', stderr);

@@ -3,6 +3,7 @@
 #include "format/columns/columns.h"
 
 #include "format/limits.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -39,16 +40,17 @@ enum hal_status trace_record_check(const struct trace_family *family, const void
 {
     const struct trace_segment *head = record;
     if (bytes_left < sizeof *head || bytes_left < family->head_bytes)
-        return hal_fail(HAL_CORRUPT, "%zu bytes left are no %s", bytes_left, family->name);
+        return hal_fail(HAL_CORRUPT, "%s no %s",
+                        hal_count(bytes_left, "byte left is", "bytes left are").text, family->name);
     const struct trace_layout *layout = trace_family_layout(family, head->kind);
     if (!layout)
         return hal_fail(HAL_CORRUPT, "%s of unknown kind %u", family->name, head->kind);
     if (head->bytes > bytes_left || head->bytes < layout->record_bytes)
-        return hal_fail(HAL_CORRUPT, "%s of %u bytes, %zu are there", layout->name, head->bytes,
-                        bytes_left);
+        return hal_fail(HAL_CORRUPT, "%s of %s, %zu are there", layout->name,
+                        hal_count(head->bytes, "byte", "bytes").text, bytes_left);
     if (head->bytes > TRACE_MAX_RECORD_BYTES)
-        return hal_fail(HAL_CORRUPT, "%s of %u bytes, the limit is %u", layout->name, head->bytes,
-                        TRACE_MAX_RECORD_BYTES);
+        return hal_fail(HAL_CORRUPT, "%s of %s, the limit is %u", layout->name,
+                        hal_count(head->bytes, "byte", "bytes").text, TRACE_MAX_RECORD_BYTES);
     size_t bytes = layout->record_bytes;
     for (uint32_t i = 0; i < layout->part_count; i++) {
         const struct trace_part *part = &layout->parts[i];
@@ -59,8 +61,8 @@ enum hal_status trace_record_check(const struct trace_family *family, const void
         bytes += (size_t)count * part->element_bytes;
     }
     if (head->bytes != hal_align_up(bytes, 8))
-        return hal_fail(HAL_CORRUPT, "%s of %u bytes, its counts make %zu", layout->name,
-                        head->bytes, hal_align_up(bytes, 8));
+        return hal_fail(HAL_CORRUPT, "%s of %s, its counts make %zu", layout->name,
+                        hal_count(head->bytes, "byte", "bytes").text, hal_align_up(bytes, 8));
     return HAL_OK;
 }
 
@@ -347,8 +349,8 @@ static enum hal_status decode_column(const struct decoding *decoding, const char
     const size_t count = message_count(column, message);
     uint64_t *values = message_values(column, message);
     if (count && count != places->count)
-        return hal_fail(HAL_CORRUPT, "%s: column %s has %zu values, expected %zu", kind,
-                        column->name, count, places->count);
+        return hal_fail(HAL_CORRUPT, "%s: column %s has %s, expected %zu", kind, column->name,
+                        hal_count(count, "value", "values").text, places->count);
     if (column->coding == TRACE_CODING_SPAN) {
         for (size_t i = 0; i < places->count; i++) {
             uint8_t *member = decoding->base + places->at[i] + column->member_at;
@@ -383,8 +385,8 @@ static enum hal_status part_counts(const struct trace_layout *layout, const stru
             continue;
         const size_t count = message_count(column, message);
         if (count && count != record_count)
-            return hal_fail(HAL_CORRUPT, "%s: column %s has %zu values, expected %zu", layout->name,
-                            column->name, count, record_count);
+            return hal_fail(HAL_CORRUPT, "%s: column %s has %s, expected %zu", layout->name,
+                            column->name, hal_count(count, "value", "values").text, record_count);
         if (count)
             *out_counts = message_values(column, message);
     }
@@ -398,8 +400,8 @@ static enum hal_status record_sizes(const struct decoding *decoding,
 {
     uint32_t *sizes = trace_arena_array(decoding->arena, record_count, sizeof *sizes);
     if (!sizes)
-        return hal_fail(HAL_NO_MEMORY, "%s: %zu records take too much memory", layout->name,
-                        record_count);
+        return hal_fail(HAL_NO_MEMORY, "%s: %s too much memory", layout->name,
+                        hal_count(record_count, "record takes", "records take").text);
     for (size_t i = 0; i < record_count; i++)
         sizes[i] = layout->record_bytes;
     for (uint32_t p = 0; p < layout->part_count; p++) {
@@ -416,8 +418,8 @@ static enum hal_status record_sizes(const struct decoding *decoding,
     for (size_t i = 0; i < record_count; i++) {
         sizes[i] = (uint32_t)hal_align_up(sizes[i], 8);
         if (sizes[i] > TRACE_MAX_RECORD_BYTES)
-            return hal_fail(HAL_CORRUPT, "%s of %u bytes, the limit is %u", layout->name, sizes[i],
-                            TRACE_MAX_RECORD_BYTES);
+            return hal_fail(HAL_CORRUPT, "%s of %s, the limit is %u", layout->name,
+                            hal_count(sizes[i], "byte", "bytes").text, TRACE_MAX_RECORD_BYTES);
     }
     *out_sizes = sizes;
     return HAL_OK;
@@ -433,16 +435,16 @@ static enum hal_status decode_bytes(const struct decoding *decoding,
     for (size_t i = 0; i < records->count; i++) {
         const size_t count = (size_t)trace_part_count(part, decoding->base + records->at[i]);
         if (count > bytes->len - used)
-            return hal_fail(HAL_CORRUPT, "%s: %zu bytes of %s are too few", layout->name,
-                            bytes->len, part->name);
+            return hal_fail(HAL_CORRUPT, "%s: %s of %s are too few", layout->name,
+                            hal_count(bytes->len, "byte", "bytes").text, part->name);
         if (count)
             memcpy(decoding->base + part_place(layout, part_index, decoding->base, records->at[i]),
                    bytes->data + used, count);
         used += count;
     }
     if (used != bytes->len)
-        return hal_fail(HAL_CORRUPT, "%s: %zu bytes of %s, expected %zu", layout->name, bytes->len,
-                        part->name, used);
+        return hal_fail(HAL_CORRUPT, "%s: %s of %s, expected %zu", layout->name,
+                        hal_count(bytes->len, "byte", "bytes").text, part->name, used);
     return HAL_OK;
 }
 
@@ -484,8 +486,9 @@ static enum hal_status count_kinds(const struct trace_family *family, void *mess
             continue;
         const bool is_there = *kind_message(layout, message) != NULL;
         if (is_there != (by_kind[place].count > 0))
-            return hal_fail(HAL_CORRUPT, "%s: %zu records, but %s", layout->name,
-                            by_kind[place].count, is_there ? "there are columns" : "no columns");
+            return hal_fail(HAL_CORRUPT, "%s: %s, but %s", layout->name,
+                            hal_count(by_kind[place].count, "record", "records").text,
+                            is_there ? "there are columns" : "no columns");
     }
     return HAL_OK;
 }
@@ -555,7 +558,8 @@ static enum hal_status lay_out(struct decoding *decoding, void *message, struct 
     }
     all->at = trace_arena_array(decoding->arena, all->count, sizeof *all->at);
     if (!all->at || !share_places(by_kind, all->count, decoding->arena))
-        return hal_fail(HAL_NO_MEMORY, "%zu records take too much memory", all->count);
+        return hal_fail(HAL_NO_MEMORY, "%s too much memory",
+                        hal_count(all->count, "record takes", "records take").text);
     return place_records(decoding, kinds, all, by_kind, sizes, records);
 }
 

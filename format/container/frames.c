@@ -3,6 +3,7 @@
 #include "format/container/frames.h"
 
 #include "format/limits.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -279,8 +280,8 @@ enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, voi
 {
     uint8_t *to = out;
     if (!hal_range_fits(offset, bytes, input->bytes))
-        return hal_fail(HAL_CORRUPT, "%zu bytes at byte %" PRIu64 " are past the end", bytes,
-                        offset);
+        return hal_fail(HAL_CORRUPT, "%s at byte %" PRIu64 " are past the end",
+                        hal_count(bytes, "byte", "bytes").text, offset);
     input->work_bytes += bytes;
     while (bytes) {
         const ssize_t got = pread(input->descriptor, to, bytes, (off_t)offset);
@@ -302,8 +303,8 @@ static enum hal_status read_stored(struct trace_input *input, uint64_t offset, u
 {
     input->stored.count = 0;
     if (!hal_range_fits(offset, bytes, input->bytes))
-        return hal_fail(HAL_CORRUPT, "%" PRIu64 " bytes at byte %" PRIu64 " are past the end",
-                        bytes, offset);
+        return hal_fail(HAL_CORRUPT, "%s at byte %" PRIu64 " are past the end",
+                        hal_count(bytes, "byte", "bytes").text, offset);
     if (!trace_bytes_reserve(&input->stored, (size_t)bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
     input->stored.count = (size_t)bytes;
@@ -318,7 +319,8 @@ static enum hal_status decompress(struct trace_input *input, const void *stored,
     if (ZSTD_isError(got))
         return hal_fail(HAL_CORRUPT, "cannot be decompressed: %s", ZSTD_getErrorName(got));
     if (got != bytes)
-        return hal_fail(HAL_CORRUPT, "decompressed to %zu bytes, expected %zu", got, bytes);
+        return hal_fail(HAL_CORRUPT, "decompressed to %s, expected %zu",
+                        hal_count(got, "byte", "bytes").text, bytes);
     return HAL_OK;
 }
 
@@ -400,9 +402,9 @@ enum hal_status trace_input_data_frame(struct trace_input *input, const Haltrace
                                        uint64_t note_bytes, struct trace_bytes *raw)
 {
     if (note->raw_bytes > TRACE_MAX_FRAME_BYTES)
-        return hal_fail(HAL_CORRUPT,
-                        "the frame at byte %" PRIu64 " has %" PRIu64 " bytes, the limit is %u",
-                        note->offset, note->raw_bytes, TRACE_MAX_FRAME_BYTES);
+        return hal_fail(HAL_CORRUPT, "the frame at byte %" PRIu64 " has %s, the limit is %u",
+                        note->offset, hal_count(note->raw_bytes, "byte", "bytes").text,
+                        TRACE_MAX_FRAME_BYTES);
     HAL_TRY(read_stored(input, note->offset, note->stored_bytes + note_bytes));
     const size_t stored = (size_t)note->stored_bytes;
     if (note->checksum != trace_checksum(input->stored.data, stored))
@@ -488,8 +490,9 @@ enum hal_status trace_field_append(struct trace_bytes *raw, uint32_t number,
 {
     const size_t bytes = protobuf_c_message_get_packed_size(message);
     if (bytes > TRACE_MAX_FIELD_BYTES)
-        return hal_fail(HAL_INVALID, "%zu bytes of %s, the limit is %u", bytes,
-                        message->descriptor->short_name, TRACE_MAX_FIELD_BYTES);
+        return hal_fail(HAL_INVALID, "%s of %s, the limit is %u",
+                        hal_count(bytes, "byte", "bytes").text, message->descriptor->short_name,
+                        TRACE_MAX_FIELD_BYTES);
     if (!trace_bytes_reserve(raw, bytes + 16))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu bytes", bytes);
     uint8_t *to = raw->data + raw->count;
@@ -512,8 +515,8 @@ enum hal_status trace_field_next(const struct trace_bytes *raw, size_t *at,
             return hal_fail(HAL_CORRUPT, "damaged: no field of a trace");
         const uint32_t number = (uint32_t)(tag >> 3);
         if (bytes > TRACE_MAX_FIELD_BYTES)
-            return hal_fail(HAL_CORRUPT, "field %u has %" PRIu64 " bytes, the limit is %u", number,
-                            bytes, TRACE_MAX_FIELD_BYTES);
+            return hal_fail(HAL_CORRUPT, "field %u has %s, the limit is %u", number,
+                            hal_count(bytes, "byte", "bytes").text, TRACE_MAX_FIELD_BYTES);
         *out_field = (struct trace_field){number, raw->data + *at, (size_t)bytes};
         *at += (size_t)bytes;
         if (number >= FIRST_OPTIONAL_FIELD)

@@ -6,6 +6,7 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "hal/base/message.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,15 +116,15 @@ static enum hal_status check_blobs(const struct trace_directory *directory,
         return hal_fail(HAL_CORRUPT, "contents %" PRIu64 " follow %" PRIu64 " at byte %" PRIu64,
                         blobs->first, directory->content_count, offset);
     if (blobs->n_size > TRACE_MAX_CONTENTS - directory->content_count)
-        return hal_fail(HAL_CORRUPT,
-                        "%zu more contents at byte %" PRIu64 " follow %" PRIu64 ", the limit is %u",
-                        blobs->n_size, offset, directory->content_count, TRACE_MAX_CONTENTS);
+        return hal_fail(HAL_CORRUPT, "%s at byte %" PRIu64 " follow %" PRIu64 ", the limit is %u",
+                        hal_count(blobs->n_size, "more content", "more contents").text, offset,
+                        directory->content_count, TRACE_MAX_CONTENTS);
     uint64_t sum = 0;
     for (size_t i = 0; i < blobs->n_size; i++) {
         if (blobs->size[i] > TRACE_MAX_CONTENT_BYTES)
-            return hal_fail(HAL_CORRUPT,
-                            "content %" PRIu64 " has %" PRIu64 " bytes, the limit is %u",
-                            blobs->first + i, blobs->size[i], TRACE_MAX_CONTENT_BYTES);
+            return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %s, the limit is %u",
+                            blobs->first + i, hal_count(blobs->size[i], "byte", "bytes").text,
+                            TRACE_MAX_CONTENT_BYTES);
         if (!blobs->n_elsewhere || blobs->n_elsewhere == blobs->n_size)
             sum += trace_blob_is_elsewhere(blobs, i) ? 0 : blobs->size[i];
     }
@@ -231,8 +232,8 @@ static enum hal_status write_index(const struct trace_directory *directory,
     HAL_TRY(make_index(directory, arena, &index));
     const size_t bytes = haltrace__index__get_packed_size(&index);
     if (bytes > TRACE_MAX_INDEX_BYTES)
-        return hal_fail(HAL_INVALID, "an index of %zu bytes, the limit is %u", bytes,
-                        TRACE_MAX_INDEX_BYTES);
+        return hal_fail(HAL_INVALID, "an index of %s, the limit is %u",
+                        hal_count(bytes, "byte", "bytes").text, TRACE_MAX_INDEX_BYTES);
     uint8_t *packed = trace_arena_alloc(arena, bytes);
     if (!packed)
         return hal_fail(HAL_NO_MEMORY, "no memory for an index of %zu bytes", bytes);
@@ -278,8 +279,8 @@ static enum hal_status read_index(struct trace_directory *directory, struct trac
                                   uint64_t offset, const struct trace_frame_head *head)
 {
     if (head->raw_bytes > TRACE_MAX_INDEX_BYTES)
-        return hal_fail(HAL_CORRUPT, "an index of %u bytes, the limit is %u", head->raw_bytes,
-                        TRACE_MAX_INDEX_BYTES);
+        return hal_fail(HAL_CORRUPT, "an index of %s, the limit is %u",
+                        hal_count(head->raw_bytes, "byte", "bytes").text, TRACE_MAX_INDEX_BYTES);
     uint8_t *raw = malloc(head->raw_bytes ? head->raw_bytes : 1);
     if (!raw)
         return hal_fail(HAL_NO_MEMORY, "no memory for an index of %u bytes", head->raw_bytes);
@@ -310,9 +311,8 @@ static enum hal_status check_seek_table(const struct trace_directory *directory,
     const uint64_t offset = index_offset + index_bytes, bytes = input->bytes - offset;
     if (status == HAL_OK && (bytes > expected.count || (!out_state && bytes != expected.count)))
         status =
-            hal_fail(HAL_CORRUPT,
-                     "damaged: %" PRIu64 " bytes after the index at byte %" PRIu64 ", expected %zu",
-                     bytes, offset, expected.count);
+            hal_fail(HAL_CORRUPT, "damaged: %s after the index at byte %" PRIu64 ", expected %zu",
+                     hal_count(bytes, "byte", "bytes").text, offset, expected.count);
     if (status == HAL_OK && !trace_bytes_reserve(&found, (size_t)bytes + 1))
         status = hal_fail(HAL_NO_MEMORY, "no memory for the seek table");
     if (status == HAL_OK)
@@ -560,8 +560,8 @@ static enum hal_status check_magic(struct trace_input *input)
     if (memcmp(start, &zstd, sizeof zstd) == 0)
         return HAL_OK;
     if (input->bytes < 4 && memcmp(start, &zstd, (size_t)input->bytes) == 0)
-        return hal_fail(HAL_CORRUPT, "cut off after %" PRIu64 " bytes: nothing is left",
-                        input->bytes);
+        return hal_fail(HAL_CORRUPT, "cut off after %s: nothing is left",
+                        hal_count(input->bytes, "byte", "bytes").text);
     return hal_fail(HAL_CORRUPT, "not a trace%s",
                     start[0] == 0x1F && start[1] == 0x8B ? ": a gzip file" : "");
 }
@@ -625,9 +625,8 @@ enum hal_status trace_directory_load(struct trace_directory *directory, struct t
     HAL_TRY(has_footer(input, &footer) ? load_from_end_or_walk(directory, input, &footer)
                                        : load_by_walking(directory, input, &has_index));
     if (directory->data_count == 0)
-        return hal_fail(HAL_CORRUPT,
-                        "cut off after %" PRIu64 " bytes: not even the header is whole",
-                        input->bytes);
+        return hal_fail(HAL_CORRUPT, "cut off after %s: not even the header is whole",
+                        hal_count(input->bytes, "byte", "bytes").text);
     const Haltrace__Note *first = directory->data[0].note;
     if (first->offset != 0 || first->kind != HALTRACE__NOTE__KIND__HEADER)
         return hal_fail(HAL_CORRUPT, "damaged: no header at the start");

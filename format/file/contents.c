@@ -5,6 +5,7 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "hal/base/digest.h"
+#include "hal/base/text.h"
 
 #include <openssl/crypto.h>
 
@@ -207,8 +208,9 @@ static void enter(struct trace_contents *contents, struct trace_content_entry *e
 static enum hal_status check_size(uint64_t bytes)
 {
     if (bytes > TRACE_MAX_CONTENT_BYTES)
-        return hal_fail(HAL_INVALID, "a content of %llu bytes, the limit is %u",
-                        (unsigned long long)bytes, TRACE_MAX_CONTENT_BYTES);
+        return hal_fail(HAL_INVALID, "a content of %s, the limit is %u",
+                        hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                        TRACE_MAX_CONTENT_BYTES);
     return HAL_OK;
 }
 

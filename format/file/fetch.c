@@ -3,6 +3,7 @@
 #include "format/file/contents.h"
 #include "format/file/reader.h"
 #include "hal/base/digest.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -235,9 +236,9 @@ static enum hal_status fetch_content(struct trace_reader *reader, uint64_t conte
     if (base)
         HAL_TRY(trace_reader_content(base->reader, number, out, bytes));
     return hal_fail(HAL_NOT_FOUND,
-                    "content %" PRIu64 " of %zu bytes is not in the file, but in '%s', which "
-                    "was not given",
-                    content, bytes, reader->header.base);
+                    "content %" PRIu64
+                    " of %s is not in the file, but in '%s', which was not given",
+                    content, hal_count(bytes, "byte", "bytes").text, reader->header.base);
 }
 
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
@@ -247,8 +248,8 @@ enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t conte
     HAL_TRY(find_content(reader, content, &frame, &index));
     const uint64_t size = reader->directory.blobs[frame].blobs->size[index];
     if (size != bytes)
-        return hal_fail(HAL_INVALID, "content %" PRIu64 " has %" PRIu64 " bytes, not %zu", content,
-                        size, bytes);
+        return hal_fail(HAL_INVALID, "content %" PRIu64 " has %s, not %zu", content,
+                        hal_count(size, "byte", "bytes").text, bytes);
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
     return trace_reader_with_path(
         reader, trace_blob_is_elsewhere(blobs, index)

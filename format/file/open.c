@@ -4,6 +4,7 @@
 #include "format/file/orphan.h"
 #include "format/file/reader.h"
 #include "format/limits.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,8 +80,9 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
 static enum hal_status take_captures(struct trace_reader *reader, const Haltrace__Header *message)
 {
     if (message->n_capture > TRACE_MAX_CAPTURES)
-        return hal_fail(HAL_CORRUPT, "a trace that was merged of %zu captures, the limit is %u",
-                        message->n_capture, TRACE_MAX_CAPTURES);
+        return hal_fail(HAL_CORRUPT, "a trace that was merged of %s, the limit is %u",
+                        hal_count(message->n_capture, "capture", "captures").text,
+                        TRACE_MAX_CAPTURES);
     struct trace_capture *captures =
         trace_arena_array(&reader->kept, message->n_capture, sizeof *captures);
     if (!captures)

@@ -4,6 +4,7 @@
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -288,7 +289,8 @@ enum hal_status trace_orphan_content(const struct trace_orphan *orphan, uint64_t
                                      uint64_t bytes, void *out)
 {
     if (bytes > orphan->staging_bytes)
-        return hal_fail(HAL_CORRUPT, "a content of %" PRIu64 " bytes is not in the sidecar", bytes);
+        return hal_fail(HAL_CORRUPT, "a content of %s is not in the sidecar",
+                        hal_count(bytes, "byte", "bytes").text);
     return read_round(orphan->descriptor, orphan->staging_offset, orphan->staging_bytes, position,
                       out, bytes);
 }

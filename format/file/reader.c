@@ -4,6 +4,7 @@
 
 #include "format/container/activity.h"
 #include "format/limits.h"
+#include "hal/base/text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -316,10 +317,9 @@ static enum hal_status list_pieces(struct trace_cached_frame *cached, const Halt
     if (status != HAL_NOT_FOUND)
         return status;
     if (cached->piece_count != note->n_piece_thread)
-        return hal_fail(HAL_CORRUPT,
-                        "the frame at byte %" PRIu64 " has %zu pieces, its note "
-                        "says %zu",
-                        note->offset, cached->piece_count, note->n_piece_thread);
+        return hal_fail(HAL_CORRUPT, "the frame at byte %" PRIu64 " has %s, its note says %zu",
+                        note->offset, hal_count(cached->piece_count, "piece", "pieces").text,
+                        note->n_piece_thread);
     return HAL_OK;
 }
 
@@ -363,8 +363,9 @@ static enum hal_status decode_chunk(struct trace_reader *reader, const struct tr
     HAL_TRY(trace_columns_decode(&trace_event_family, chunk, &reader->scratch, trace_reader_resolve,
                                  reader, &reader->events, &count));
     if (chunk->thread != entry->thread || count != entry->event_count)
-        return hal_fail(HAL_CORRUPT, "%zu events of thread %u, the note says %u of thread %u",
-                        count, chunk->thread, entry->event_count, entry->thread);
+        return hal_fail(HAL_CORRUPT, "%s of thread %u, the note says %u of thread %u",
+                        hal_count(count, "event", "events").text, chunk->thread, entry->event_count,
+                        entry->thread);
     return chunk->segments ? decode_segments(reader, chunk->segments, segment_count) : HAL_OK;
 }
 
@@ -404,7 +405,8 @@ static enum hal_status decode_pieces(struct trace_reader *reader,
         HAL_TRY(hal_add_context(status, "the frame at byte %" PRIu64,
                                 reader->directory.data[place.frame].note->offset));
         if (*segment_count > TRACE_MAX_SEGMENTS)
-            return hal_fail(HAL_CORRUPT, "%" PRIu64 " segments, the limit is %u", *segment_count,
+            return hal_fail(HAL_CORRUPT, "%s, the limit is %u",
+                            hal_count(*segment_count, "segment", "segments").text,
                             TRACE_MAX_SEGMENTS);
     }
     return HAL_OK;
@@ -426,11 +428,10 @@ static enum hal_status check_seal(const struct trace_reader *reader,
     }
     *out_end = at;
     if (at - begin != seal->segment_bytes || dispatches != seal->dispatch_count)
-        return hal_fail(HAL_CORRUPT,
-                        "command buffer %" PRIu64 " has %u dispatches in %zu bytes, "
-                        "its seal says %u in %" PRIu64,
-                        seal->command_buffer, dispatches, at - begin, seal->dispatch_count,
-                        seal->segment_bytes);
+        return hal_fail(
+            HAL_CORRUPT, "command buffer %" PRIu64 " has %s in %s, its seal says %u in %" PRIu64,
+            seal->command_buffer, hal_count(dispatches, "dispatch", "dispatches").text,
+            hal_count(at - begin, "byte", "bytes").text, seal->dispatch_count, seal->segment_bytes);
     return HAL_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -283,7 +284,8 @@ static enum hal_status take_staged(struct recovery *recovery, uint64_t bytes,
                                    uint64_t *in_out_content)
 {
     if (bytes > TRACE_MAX_CONTENT_BYTES)
-        return hal_fail(HAL_CORRUPT, "the sidecar has a content of %" PRIu64 " bytes", bytes);
+        return hal_fail(HAL_CORRUPT, "the sidecar has a content of %s",
+                        hal_count(bytes, "byte", "bytes").text);
     HAL_TRY(make_room(recovery, bytes));
     HAL_TRY(trace_orphan_content(&recovery->orphan, *in_out_content, bytes, recovery->bytes));
     recovery->result.contents++;

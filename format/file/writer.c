@@ -14,6 +14,7 @@
 #include "format/perfetto/packets.h"
 #include "format/trace.h"
 #include "hal/base/message.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -232,8 +233,9 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
     if (head->kind == TRACE_COMMAND_BUFFER_SEAL) {
         const struct trace_command_buffer_seal *event = record;
         if (event->segment_count > TRACE_MAX_SEGMENTS)
-            return hal_fail(HAL_CORRUPT, "a seal of %u segments, the limit is %u",
-                            event->segment_count, TRACE_MAX_SEGMENTS);
+            return hal_fail(HAL_CORRUPT, "a seal of %s, the limit is %u",
+                            hal_count(event->segment_count, "segment", "segments").text,
+                            TRACE_MAX_SEGMENTS);
         if (!event->segment_count && (event->segment_bytes || event->dispatch_count))
             return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");
         *seal = (struct seal_state){event->segment_count, event->segment_bytes,

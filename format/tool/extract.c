@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/output.h"
 #include "hal/base/print.h"
+#include "hal/base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -185,9 +186,9 @@ static enum hal_status write_part(void *user, const struct trace_event *event,
     if (!is_part(parts, event) || event->ticket != parts->ticket)
         return HAL_OK;
     if (file->part.file_offset != parts->done)
-        return hal_fail(HAL_CORRUPT,
-                        "file '%s' goes on at %" PRIu64 ", and %" PRIu64 " bytes are there",
-                        parts->path, file->part.file_offset, parts->done);
+        return hal_fail(HAL_CORRUPT, "file '%s' goes on at %" PRIu64 ", and %s there", parts->path,
+                        file->part.file_offset,
+                        hal_count(parts->done, "byte is", "bytes are").text);
     HAL_TRY(read_content(parts->e->reader, file->part.content, &data, &bytes));
     const enum hal_status status = write_all(parts->output, parts->name, data, bytes);
     free(data);
@@ -214,9 +215,8 @@ static enum hal_status extract_file(struct extract *e, const char *path, const c
     if (output && close(parts.output) != 0 && status == HAL_OK)
         status = hal_fail(HAL_IO, "cannot write '%s': %s", output, strerror(errno));
     if (status == HAL_OK && parts.done != parts.bytes)
-        status =
-            hal_fail(HAL_FAILED, "the trace has %" PRIu64 " of the %" PRIu64 " bytes of file '%s'",
-                     parts.done, parts.bytes, path);
+        status = hal_fail(HAL_FAILED, "the trace has %" PRIu64 " of the %s of file '%s'",
+                          parts.done, hal_count(parts.bytes, "byte", "bytes").text, path);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"
 #include "hal/base/moment.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -137,17 +138,16 @@ static void print_threads(struct trace_text *text, const struct trace_reader *re
 static void print_counts(struct trace_text *text, const struct trace_counts *counts,
                          const char *base)
 {
-    trace_text_printf(text, "events     %" PRIu64 " in ", counts->events);
-    trace_text_printf(
-        text, "%s",
-        hal_duration_text((int64_t)((uint64_t)counts->last_ns - (uint64_t)counts->first_ns)).text);
-    trace_text_printf(text,
-                      "\nwork       %" PRIu64 " submissions, %" PRIu64 " commands: %" PRIu64
-                      " dispatches, %" PRIu64 " barriers\nhost       %" PRIu64 " writes of ",
-                      counts->submissions, counts->segments, counts->dispatches, counts->barriers,
-                      counts->host_writes);
+    trace_text_printf(text, "events     %" PRIu64 " in %s", counts->events,
+                      hal_duration_text(tool_since(counts->first_ns, counts->last_ns)).text);
+    trace_text_printf(text, "\nwork       %s, %s: %s, %s\nhost       %s of ",
+                      hal_count(counts->submissions, "submission", "submissions").text,
+                      hal_count(counts->segments, "command", "commands").text,
+                      hal_count(counts->dispatches, "dispatch", "dispatches").text,
+                      hal_count(counts->barriers, "barrier", "barriers").text,
+                      hal_count(counts->host_writes, "write", "writes").text);
     tool_size(text, counts->host_write_bytes);
-    trace_text_printf(text, ", %" PRIu64 " reads of ", counts->host_reads);
+    trace_text_printf(text, ", %s of ", hal_count(counts->host_reads, "read", "reads").text);
     tool_size(text, counts->host_read_bytes);
     trace_text_printf(text, "\ncontents   %" PRIu64 " different, ", counts->contents);
     tool_size(text, counts->content_bytes);
@@ -156,7 +156,8 @@ static void print_counts(struct trace_text *text, const struct trace_counts *cou
     trace_text_printf(text, "\n");
     if (!counts->referred_contents)
         return;
-    trace_text_printf(text, "refers to  %" PRIu64 " contents, ", counts->referred_contents);
+    trace_text_printf(text, "refers to  %s, ",
+                      hal_count(counts->referred_contents, "content", "contents").text);
     tool_size(text, counts->referred_bytes);
     trace_text_printf(text, ", that are not in this file, but in ");
     label(text, base[0] ? base : "another one");
@@ -181,7 +182,8 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         trace_text_printf(
             text, "recording stopped (%s): ", hal_status_name((enum hal_status)health->status));
         label(text, health->message);
-        trace_text_printf(text, "; %" PRIu64 " records lost", health->lost_records);
+        trace_text_printf(text, "; %s lost",
+                          hal_count(health->lost_records, "record", "records").text);
     } else {
         trace_text_printf(text, "complete");
     }
@@ -199,8 +201,8 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         tool_size(text, health->over_budget_bytes);
     }
     if (health->unsupported_calls)
-        trace_text_printf(text, "; %" PRIu64 " calls that no replay can do",
-                          health->unsupported_calls);
+        trace_text_printf(text, "; %s that no replay can do",
+                          hal_count(health->unsupported_calls, "call", "calls").text);
     if (health->overhead_ns)
         trace_text_printf(text, "; recording took %s",
                           hal_duration_text((int64_t)health->overhead_ns).text);
@@ -218,8 +220,9 @@ static void print_text(struct trace_text *text, const char *path, const struct t
     label(text, path);
     trace_text_printf(text, ", ");
     tool_size(text, counts->file_bytes);
-    trace_text_printf(text, " in %" PRIu64 " frames, format %u.%u, written by ", counts->frames,
-                      header->version_major, header->version_minor);
+    trace_text_printf(text, " in %s, format %u.%u, written by ",
+                      hal_count(counts->frames, "frame", "frames").text, header->version_major,
+                      header->version_minor);
     label(text, header->writer);
     trace_text_printf(text, "\n");
     print_origin(text, header);

@@ -4,6 +4,7 @@
 
 #include "format/tool/support/labels.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,12 +29,13 @@ static enum hal_status print_race(const struct search *s, const struct trace_rac
                                   struct trace_text *text)
 {
     char before[TRACE_RACE_NAME_BYTES], after[TRACE_RACE_NAME_BYTES];
-    trace_text_printf(text, "%s: %s %s, %s %s: %" PRIu64 " bytes at %" PRIu64 " of buffer %" PRIu64,
+    trace_text_printf(text, "%s: %s %s, %s %s: %s at %" PRIu64 " of buffer %" PRIu64,
                       race->declared ? "race" : "possible race",
                       trace_race_side_name(&race->before, s->reader, before),
                       race->before.writes ? "writes" : "reads",
                       trace_race_side_name(&race->after, s->reader, after),
-                      race->after.writes ? "writes" : "reads", race->end - race->begin, race->begin,
+                      race->after.writes ? "writes" : "reads",
+                      hal_count(race->end - race->begin, "byte", "bytes").text, race->begin,
                       race->buffer);
     tool_labels_add(&s->labels, s->reader, race->buffer, text);
     trace_text_printf(text, ", no %s between\n",
@@ -48,13 +50,14 @@ static enum hal_status print(const struct search *s, const char *path)
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < races->list_count && status == HAL_OK; i++)
         status = print_race(s, &races->list[i], &text);
-    trace_text_printf(&text, "%s: %" PRIu64 " races, %" PRIu64 " more are possible", path,
-                      races->declared_count, races->count - races->declared_count);
+    trace_text_printf(&text, "%s: %s, %" PRIu64 " more are possible", path,
+                      hal_count(races->declared_count, "race", "races").text,
+                      races->count - races->declared_count);
     if (races->list_count < races->count)
         trace_text_printf(&text, "; the first %zu are listed", races->list_count);
     if (races->undecided)
-        trace_text_printf(&text, "; %" PRIu64 " accesses were too many to compare",
-                          races->undecided);
+        trace_text_printf(&text, "; %s too many to compare",
+                          hal_count(races->undecided, "access was", "accesses were").text);
     if (races->inside_only)
         trace_text_printf(&text, "; the trace is not whole: only command buffers were searched");
     trace_text_printf(&text, "\n");

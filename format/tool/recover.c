@@ -5,6 +5,7 @@
 #include "format/tool/support/tool.h"
 #include "hal/base/output.h"
 #include "hal/base/print.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,8 +81,9 @@ static int discard_gone(const char *folder)
     if (status != HAL_OK)
         return tool_fail(status);
     tool_size(&size, gone.bytes);
-    hal_print(stdout, "removed %zu sidecar%s of %.*s in %s\n", gone.count,
-              gone.count == 1 ? "" : "s", (int)size.bytes, size.data ? size.data : "", folder);
+    hal_print(stdout, "removed %s of %.*s in %s\n",
+              hal_count(gone.count, "sidecar", "sidecars").text, (int)size.bytes,
+              size.data ? size.data : "", folder);
     trace_text_finish(&size);
     return tool_fail(hal_output_end());
 }
@@ -116,11 +118,12 @@ static int recover(const struct trace_recover_options *wanted)
                                        "the whole trace to another place)");
     if (status != HAL_OK)
         return tool_fail(status);
-    hal_print(stdout,
-              "%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
-              " contents (%" PRIu64 " bytes) out of the sidecar\n",
-              options.output ? options.output : options.path, recovered.file_events,
-              recovered.sidecar_events, recovered.contents, recovered.content_bytes);
+    hal_print(stdout, "%s: %s that the file had, and %s and %s (%s) out of the sidecar\n",
+              options.output ? options.output : options.path,
+              hal_count(recovered.file_events, "event", "events").text,
+              hal_count(recovered.sidecar_events, "event", "events").text,
+              hal_count(recovered.contents, "content", "contents").text,
+              hal_count(recovered.content_bytes, "byte", "bytes").text);
     if (recovered.calls_missing)
         hal_print(stdout, "the process ended inside calls, which are not recorded\n");
     return tool_fail(hal_output_end());

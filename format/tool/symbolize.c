@@ -2,6 +2,7 @@
 /* hal-trace symbolize: the call stacks of a trace with the names of functions. */
 #include "format/analysis/symbols.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/text.h"
 
 #include "hal/base/mem.h"
 
@@ -140,8 +141,8 @@ static enum hal_status print_stacks(struct symbolize *s)
     }
     free(uses.counts);
     HAL_TRY(status);
-    trace_text_printf(&s->text, "%" PRIu64 " of %" PRIu64 " frames have names\n", s->named,
-                      s->frames);
+    trace_text_printf(&s->text, "%" PRIu64 " of %s have names\n", s->named,
+                      hal_count(s->frames, "frame", "frames").text);
     return tool_write(&s->text, true);
 }
 

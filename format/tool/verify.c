@@ -2,6 +2,8 @@
 /* hal-trace verify: reads every byte and checks it against what the file says about it. */
 #include "format/tool/support/tool.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,21 +111,23 @@ static void print_json(struct trace_text *text, const char *path, const struct v
 
 static void print_text(struct trace_text *text, const struct verify *v, bool good)
 {
-    trace_text_printf(text,
-                      "%s: %" PRIu64 " events in %" PRIu64 " chunks, %" PRIu64
-                      " contents of %" PRIu64 " bytes are as they were written",
+    trace_text_printf(text, "%s: %s in %s, %s of %s are as they were written",
                       good                                 ? "good"
                       : *trace_reader_truncated(v->reader) ? "NOT WHOLE"
                                                            : "NOT GOOD",
-                      v->events, v->chunks, v->contents, v->content_bytes);
+                      hal_count(v->events, "event", "events").text,
+                      hal_count(v->chunks, "chunk", "chunks").text,
+                      hal_count(v->contents, "content", "contents").text,
+                      hal_count(v->content_bytes, "byte", "bytes").text);
     if (v->damaged_chunks || v->damaged_contents)
-        trace_text_printf(text, "; damaged: %" PRIu64 " chunks, %" PRIu64 " contents",
-                          v->damaged_chunks, v->damaged_contents);
+        trace_text_printf(text, "; damaged: %s, %s",
+                          hal_count(v->damaged_chunks, "chunk", "chunks").text,
+                          hal_count(v->damaged_contents, "content", "contents").text);
     if (v->missing.contents)
         trace_text_printf(text,
-                          "; not looked at: %" PRIu64 " contents of %" PRIu64
-                          " bytes that are in another trace (--base=TRACE)",
-                          v->missing.contents, v->missing.bytes);
+                          "; not looked at: %s of %s that are in another trace (--base=TRACE)",
+                          hal_count(v->missing.contents, "content", "contents").text,
+                          hal_count(v->missing.bytes, "byte", "bytes").text);
     trace_text_append(text, "\n", 1);
 }
 

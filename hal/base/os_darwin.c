@@ -2,6 +2,8 @@
 /* The part of os.h that needs macOS itself. */
 #include "hal/base/os.h"
 
+#include "hal/base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -100,8 +102,9 @@ enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_des
     if (bytes > (uint64_t)LONG_MAX || ftruncate(descriptor, (off_t)bytes) != 0) {
         const int error = bytes > (uint64_t)LONG_MAX ? EFBIG : errno;
         close(descriptor);
-        return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes for '%s': %s",
-                        (unsigned long long)bytes, name, strerror(error));
+        return hal_fail(HAL_NO_MEMORY, "cannot reserve %s for '%s': %s",
+                        hal_count((unsigned long long)bytes, "byte", "bytes").text, name,
+                        strerror(error));
     }
     *out_descriptor = descriptor;
     return HAL_OK;

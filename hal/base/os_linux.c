@@ -5,6 +5,8 @@
 #endif
 #include "hal/base/os.h"
 
+#include "hal/base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -120,8 +122,9 @@ static enum hal_status create_object(const char *name, int *out_descriptor)
 static enum hal_status close_and_fail(int descriptor, const char *name, uint64_t bytes, int error)
 {
     close(descriptor);
-    return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes for '%s': %s",
-                    (unsigned long long)bytes, name, strerror(error));
+    return hal_fail(HAL_NO_MEMORY, "cannot reserve %s for '%s': %s",
+                    hal_count((unsigned long long)bytes, "byte", "bytes").text, name,
+                    strerror(error));
 }
 
 enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)

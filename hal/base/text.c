@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hal/base/text.h"
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 size_t hal_utf8_length(const char *data, size_t bytes)
@@ -99,4 +100,13 @@ struct hal_shown hal_shown(const char *foreign)
 struct hal_shown hal_shown_lines(const char *foreign)
 {
     return copy(foreign, true);
+}
+
+/* ---- Counts --------------------------------------------------------------------------------- */
+
+struct hal_counted hal_count(uint64_t count, const char *one, const char *many)
+{
+    struct hal_counted out;
+    snprintf(out.text, sizeof out.text, "%" PRIu64 " %s", count, count == 1 ? one : many);
+    return out;
 }

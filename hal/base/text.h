@@ -8,6 +8,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* A number with what it counts, by value: hal_count(1, "byte is", "bytes are").text. */
+struct hal_counted {
+    char text[96];
+};
+HAL_API struct hal_counted hal_count(uint64_t count, const char *one, const char *many);
 
 /* Size of the character at `data`; 0: not UTF-8, or `bytes` is 0. */
 HAL_API size_t hal_utf8_length(const char *data, size_t bytes);

@@ -6,6 +6,7 @@
  * without a lock and on its own thread. */
 #include "hal/base/mem.h"
 #include "hal/base/store.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <limits.h>
@@ -150,9 +151,8 @@ enum hal_status hal_executable_infer_format(const void *data, size_t bytes,
     else if (is_text(data, bytes))
         *out_format = HAL_FORMAT_MSL;
     else
-        return hal_fail(HAL_NOT_FOUND,
-                        "%zu bytes are neither text (MSL) nor a SPIR-V module nor a metallib",
-                        bytes);
+        return hal_fail(HAL_NOT_FOUND, "%s neither text (MSL) nor a SPIR-V module nor a metallib",
+                        hal_count(bytes, "byte is", "bytes are").text);
     return HAL_OK;
 }
 
@@ -341,8 +341,8 @@ enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
 {
     HAL_TRY(hal_check_prepare(cache, descs, count));
     if (count && !out_executables)
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu places for executables at NULL",
-                        cache->label ? cache->label : "", count);
+        return hal_fail(HAL_INVALID, "executable cache '%s': %s for executables at NULL",
+                        cache->label ? cache->label : "", hal_count(count, "place", "places").text);
     for (size_t i = 0; i < count; i++)
         out_executables[i] = NULL;
     return count ? prepare_all(cache, descs, count, options, out_executables, out_statuses)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that queues read and write: each transfer is a host call of a submission. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <errno.h>
@@ -137,10 +138,9 @@ static enum hal_status read_file(void *user, void *data, uint64_t bytes)
         if (got < 0)
             return fail_system("read", file->path);
         if (got == 0)
-            return hal_fail(HAL_IO,
-                            "'%s' ends at %" PRIu64 ": %" PRIu64 " bytes from %" PRIu64
-                            " are not there",
-                            file->path, transfer->file_offset + done, bytes, transfer->file_offset);
+            return hal_fail(HAL_IO, "'%s' ends at %" PRIu64 ": %s from %" PRIu64 " are not there",
+                            file->path, transfer->file_offset + done,
+                            hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
         done += (uint64_t)got;
     }
     return HAL_OK;
@@ -159,10 +159,10 @@ static enum hal_status write_file(void *user, void *data, uint64_t bytes)
         if (put < 0)
             return fail_system("write", file->path);
         if (put == 0)
-            return hal_fail(HAL_IO,
-                            "'%s' takes no more at %" PRIu64 ": %" PRIu64 " bytes from %" PRIu64
-                            " were to be written",
-                            file->path, transfer->file_offset + done, bytes, transfer->file_offset);
+            return hal_fail(
+                HAL_IO, "'%s' takes no more at %" PRIu64 ": %s from %" PRIu64 " were to be written",
+                file->path, transfer->file_offset + done, hal_count(bytes, "byte", "bytes").text,
+                transfer->file_offset);
         done += (uint64_t)put;
     }
     return HAL_OK;

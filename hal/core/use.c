@@ -4,6 +4,8 @@
  * looked at, too. That costs something only while there is such a mapping or buffer. */
 #include "hal/core/recording.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 
 /* ---- Transient buffers --------------------------------------------------------------------- */
@@ -51,11 +53,11 @@ static enum hal_status check_bytes(const char *user, const struct hal_buffer *ro
             mapping->offset >= offset + bytes)
             continue;
         return hal_fail(HAL_INVALID,
-                        "%s uses %" PRIu64 " bytes at offset %" PRIu64 " of %s, of which %" PRIu64
-                        " bytes at offset %" PRIu64
+                        "%s uses %s at offset %" PRIu64 " of %s, of which %s at offset %" PRIu64
                         " are mapped: a scoped mapping is undone before work is submitted",
-                        user, bytes, offset, hal_object_name(&root->object, name), mapping->bytes,
-                        mapping->offset);
+                        user, hal_count(bytes, "byte", "bytes").text, offset,
+                        hal_object_name(&root->object, name),
+                        hal_count(mapping->bytes, "byte", "bytes").text, mapping->offset);
     }
     return HAL_OK;
 }

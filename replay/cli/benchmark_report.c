@@ -12,10 +12,10 @@ void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *re
 {
     const struct replay_times *times = &result->times;
     fprintf(file,
-            "time of %" PRIu64 " runs after %" PRIu64
+            "time of %s after %" PRIu64
             " to warm up: min %s, median %s (95 %% interval %s to %s%s), p99 %s\n",
-            result->runs, result->warm_up, hal_duration_text(times->min_ns).text,
-            hal_duration_text(times->median_ns).text,
+            hal_count(result->runs, "run", "runs").text, result->warm_up,
+            hal_duration_text(times->min_ns).text, hal_duration_text(times->median_ns).text,
             hal_duration_text((int64_t)result->interval.low).text,
             hal_duration_text((int64_t)result->interval.high).text,
             result->tight ? "" : ": not as tight as wanted", hal_duration_text(times->p99_ns).text);
@@ -34,11 +34,13 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
     const double perturbation =
         result->in_context_ns > 0 ? (double)result->isolated_ns / (double)result->in_context_ns : 0;
     fprintf(file,
-            "%" PRIu64 " commands one by one: %s (an empty submission takes %s); %" PRIu64
-            " submissions one after the other: %s; %.2fx (best of %" PRIu64 " runs)\n",
-            result->commands, hal_duration_text(result->isolated_ns).text,
-            hal_duration_text(result->empty_ns).text, result->submissions,
-            hal_duration_text(result->in_context_ns).text, perturbation, result->runs);
+            "%s one by one: %s (an empty submission takes %s); %s one after the other: %s; %.2fx "
+            "(best of %s)\n",
+            hal_count(result->commands, "command", "commands").text,
+            hal_duration_text(result->isolated_ns).text, hal_duration_text(result->empty_ns).text,
+            hal_count(result->submissions, "submission", "submissions").text,
+            hal_duration_text(result->in_context_ns).text, perturbation,
+            hal_count(result->runs, "run", "runs").text);
     fprintf(file, "  %-32s %8s %12s %12s %12s %12s\n", "kernel", "count", "median", "min", "alone",
             "share");
     for (size_t i = 0; i < result->kernel_count; i++) {
@@ -50,8 +52,8 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
                 hal_duration_text(kernel->in_context_ns).text);
     }
     if (result->more_kernels)
-        fprintf(file, "  and %" PRIu64 " commands of other kernels\n",
-                (uint64_t)result->more_kernels);
+        fprintf(file, "  and %s of other kernels\n",
+                hal_count((uint64_t)result->more_kernels, "command", "commands").text);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -70,9 +70,9 @@ static void print_ancestors(FILE *file, const struct replay_bisect_result *resul
 {
     char where[HAL_LOCATOR_BYTES];
     fprintf(file,
-            "  its inputs came from %" PRIu64 " command%s, the first %s: %s; which of these is the "
+            "  its inputs came from %s, the first %s: %s; which of these is the "
             "wrong one, only another device can tell (--against=URI)\n",
-            result->ancestors, result->ancestors == 1 ? "" : "s",
+            hal_count(result->ancestors, "command", "commands").text,
             hal_locator_print(&result->first_ancestor, where),
             hal_shown(result->first_ancestor_what).text);
 }
@@ -104,7 +104,9 @@ static void print_races(FILE *file, const struct replay_bisect_result *result)
                 race->bytes, race->declared ? "writes" : "may write");
     }
     if (result->race_count > REPLAY_BISECT_RACES)
-        fprintf(file, "and %" PRIu64 " more races\n", result->race_count - REPLAY_BISECT_RACES);
+        fprintf(
+            file, "and %s\n",
+            hal_count(result->race_count - REPLAY_BISECT_RACES, "more race", "more races").text);
     if (result->race_count)
         fprintf(file, "  what differs may be the race's doing: order the two before you suspect a "
                       "kernel\n");
@@ -114,21 +116,22 @@ void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, 
                          const char *minimal)
 {
     if (!result->found) {
-        fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
-                hal_shown(against).text, result->steps, result->compared_bytes);
+        fprintf(file, "no difference from %s: %s, %s compared\n", hal_shown(against).text,
+                hal_count(result->steps, "step", "steps").text,
+                hal_count(result->compared_bytes, "byte", "bytes").text);
         print_written(file, result);
         if (result->report.doubtful_reads)
-            fprintf(file,
-                    "  %" PRIu64
-                    " read-backs are not comparable in whole: the host or a kernel may "
-                    "have written some of their bytes\n",
-                    result->report.doubtful_reads);
+            fprintf(
+                file,
+                "  %s not comparable in whole: the host or a kernel may have written some of their "
+                "bytes\n",
+                hal_count(result->report.doubtful_reads, "read-back is", "read-backs are").text);
         if (result->report.unwritten_reads)
-            fprintf(file,
-                    "  %" PRIu64
-                    " read-backs have bytes that no command is known to have written: whether the "
-                    "program has looked at them is not in the trace\n",
-                    result->report.unwritten_reads);
+            fprintf(
+                file,
+                "  %s bytes that no command is known to have written: whether the program has "
+                "looked at them is not in the trace\n",
+                hal_count(result->report.unwritten_reads, "read-back has", "read-backs have").text);
         return;
     }
     print_races(file, result);
@@ -142,10 +145,8 @@ void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, 
     else if (result->what[0])
         print_place(file, result);
     if (result->writers > 1)
-        fprintf(file,
-                "  one of %" PRIu64 " commands that may have written it since it was last seen "
-                "right\n",
-                result->writers);
+        fprintf(file, "  one of %s that may have written it since it was last seen right\n",
+                hal_count(result->writers, "command", "commands").text);
     if (result->ancestors)
         print_ancestors(file, result);
     if (result->tried && !result->narrowed)

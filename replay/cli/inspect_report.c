@@ -22,12 +22,13 @@ void replay_print_inspect(FILE *file, const struct replay_program *program,
     const struct replay_inspect *look = &program->look;
     char where[HAL_LOCATOR_BYTES];
     if (look->has_stop)
-        fprintf(file, "stopped behind %s, after %" PRIu64 " steps\n",
-                hal_locator_print(&look->stop, where), result->steps);
+        fprintf(file, "stopped behind %s, after %s\n", hal_locator_print(&look->stop, where),
+                hal_count(result->steps, "step", "steps").text);
     for (size_t i = 0; i < look->dump_count; i++)
-        fprintf(file, "buffer '%s' behind %s: %" PRIu64 " bytes as %s in %s\n",
+        fprintf(file, "buffer '%s' behind %s: %s as %s in %s\n",
                 hal_shown(program->dumps[i].buffer).text,
-                hal_locator_print(&program->dumps[i].where, where), result->dump_bytes[i],
+                hal_locator_print(&program->dumps[i].where, where),
+                hal_count(result->dump_bytes[i], "byte", "bytes").text,
                 replay_type_name(result->dump_types[i]), hal_shown(program->dumps[i].path).text);
     if (!look->has_loop)
         return;

@@ -33,8 +33,8 @@ static void print_element_of(FILE *file, const struct replay_difference *first)
     print_element(file, replay_element(first->expected + at, type), type);
     fprintf(file, ", got ");
     print_element(file, replay_element(first->actual + at, type), type);
-    fprintf(file, "; %" PRIu64 " of %" PRIu64 " elements are wrong\n", first->errors.wrong,
-            first->errors.elements);
+    fprintf(file, "; %" PRIu64 " of %s are wrong\n", first->errors.wrong,
+            hal_count(first->errors.elements, "element", "elements").text);
     if (first->errors.nan_map[0])
         fprintf(file,
                 "  NaN: %" PRIu64 " expected, %" PRIu64
@@ -68,14 +68,12 @@ static void print_errors(FILE *file, const struct replay_report *report)
 {
     const struct replay_errors *errors = &report->errors;
     if (report->unjudged_reads)
-        fprintf(file,
-                "%" PRIu64 " read-backs have another digest, which a tolerance cannot be applied "
-                "to\n",
-                report->unjudged_reads);
+        fprintf(file, "%s another digest, which a tolerance cannot be applied to\n",
+                hal_count(report->unjudged_reads, "read-back has", "read-backs have").text);
     if (errors->type == REPLAY_TYPE_UNKNOWN || errors->wrong + errors->inexact == 0)
         return;
-    fprintf(file, "errors: %" PRIu64 " elements wrong, %" PRIu64 " other within the tolerance; ",
-            errors->wrong, errors->inexact);
+    fprintf(file, "errors: %s wrong, %" PRIu64 " other within the tolerance; ",
+            hal_count(errors->wrong, "element", "elements").text, errors->inexact);
     fprintf(file, "largest %.6g, relative %.6g, %" PRIu64 " ulp; expected ", errors->worst_absolute,
             errors->worst_relative, errors->worst_ulp);
     print_element(file, errors->worst_expected, errors->type);
@@ -101,14 +99,13 @@ static void print_hint(FILE *file, const struct replay_report *report)
         !(floats->largest > 1e-20 && floats->largest < 1e20) ||
         !(relative || floats->worst_absolute <= little * floats->largest))
         return;
-    fprintf(file,
-            "if all of it is f32: %" PRIu64
-            " elements of this run differ, by up to %.2g and %" PRIu64
-            " ulp, where the largest is %.2g: --type=f32 --tolerance=%s:%.1e takes them for the "
-            "same\n",
-            floats->wrong, floats->worst_absolute, floats->worst_ulp, floats->largest,
-            relative ? "rel" : "abs",
-            room * (relative ? floats->worst_relative : floats->worst_absolute));
+    fprintf(
+        file,
+        "if all of it is f32: %s of this run differ, by up to %.2g and %" PRIu64
+        " ulp, where the largest is %.2g: --type=f32 --tolerance=%s:%.1e takes them for the same\n",
+        hal_count(floats->wrong, "element", "elements").text, floats->worst_absolute,
+        floats->worst_ulp, floats->largest, relative ? "rel" : "abs",
+        room * (relative ? floats->worst_relative : floats->worst_absolute));
 }
 
 static void print_buffer(FILE *file, const struct replay_difference *first)
@@ -135,18 +132,18 @@ static void print_difference(FILE *file, const struct replay_difference *first)
         fprintf(file, "%s: ", first->locator);
     print_buffer(file, first);
     if (first->by_digest) {
-        fprintf(file,
-                ": the %" PRIu64 " bytes read from offset %" PRIu64 " at ticket %" PRIu64
-                " have another SHA-256\n",
-                first->read_bytes, first->read_offset, first->ticket);
+        fprintf(
+            file,
+            ": the %s read from offset %" PRIu64 " at ticket %" PRIu64 " have another SHA-256\n",
+            hal_count(first->read_bytes, "byte", "bytes").text, first->read_offset, first->ticket);
         print_writer(file, first);
         return;
     }
     fprintf(file,
-            ", offset %" PRIu64 ": %" PRIu64 " of the %" PRIu64 " bytes read from offset %" PRIu64
+            ", offset %" PRIu64 ": %" PRIu64 " of the %s read from offset %" PRIu64
             " at ticket %" PRIu64 " differ\n",
-            first->offset, first->different_bytes, first->read_bytes, first->read_offset,
-            first->ticket);
+            first->offset, first->different_bytes,
+            hal_count(first->read_bytes, "byte", "bytes").text, first->read_offset, first->ticket);
     fprintf(file, "  from offset %" PRIu64 ": expected ", first->sample_offset);
     print_bytes(file, first->expected, first->sample_bytes);
     fprintf(file, "\n  %*s got ",
@@ -160,10 +157,12 @@ static void print_difference(FILE *file, const struct replay_difference *first)
 
 /* ---- What if ---- */
 
-static void print_counts(FILE *file, const char *what, uint64_t before, uint64_t after)
+static void print_counts(FILE *file, const char *one, const char *many, uint64_t before,
+                         uint64_t after)
 {
     if (before != after)
-        fprintf(file, ", %" PRIu64 " %s become %" PRIu64, before, what, after);
+        fprintf(file, ", %s %s %" PRIu64, hal_count(before, one, many).text,
+                before == 1 ? "becomes" : "become", after);
 }
 
 static void print_access(FILE *file, const struct replay_what_if_access *access)
@@ -180,10 +179,8 @@ static void print_access(FILE *file, const struct replay_what_if_access *access)
  * leave alone nor what the device does by itself: a count of 0 is no proof. */
 static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazards)
 {
-    fprintf(file,
-            "\nhazards: of %" PRIu64 " pairs of accesses to the same bytes, %" PRIu64
-            " lose their order",
-            hazards->pairs, hazards->lost);
+    fprintf(file, "\nhazards: of %s of accesses to the same bytes, %" PRIu64 " lose their order",
+            hal_count(hazards->pairs, "pair", "pairs").text, hazards->lost);
     if (hazards->lost)
         fprintf(file, " (%" PRIu64 " for certain)", hazards->lost_for_certain);
     if (hazards->together)
@@ -202,14 +199,11 @@ static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazar
     }
     if (hazards->races_before || hazards->races_after)
         fprintf(file,
-                "\n  within command buffers, no barrier orders %" PRIu64
-                " pairs as recorded, and %" PRIu64 " so",
-                hazards->races_before, hazards->races_after);
+                "\n  within command buffers, no barrier orders %s as recorded, and %" PRIu64 " so",
+                hal_count(hazards->races_before, "pair", "pairs").text, hazards->races_after);
     if (hazards->incomplete)
-        fprintf(file,
-                "\n  not all could be looked at (%" PRIu64 " accesses left out): there may be "
-                "more",
-                hazards->undecided);
+        fprintf(file, "\n  not all could be looked at (%s left out): there may be more",
+                hal_count(hazards->undecided, "access", "accesses").text);
 }
 
 static void print_paired(FILE *file, const struct replay_summary *summary)
@@ -220,12 +214,12 @@ static void print_paired(FILE *file, const struct replay_summary *summary)
     const uint64_t runs = paired->pairs + paired->shuffled;
     const uint64_t different = paired->different_variant + paired->different_shuffled;
     fprintf(file, "what if %s", summary->what_if);
-    print_counts(file, "submissions", before->submissions, after->submissions);
-    print_counts(file, "submitted command buffers", before->command_buffers,
-                 after->command_buffers);
-    print_counts(file, "queues", before->queues, after->queues);
-    print_counts(file, "host waits", before->host_waits, after->host_waits);
-    print_counts(file, "executed barriers", before->barriers, after->barriers);
+    print_counts(file, "submission", "submissions", before->submissions, after->submissions);
+    print_counts(file, "submitted command buffer", "submitted command buffers",
+                 before->command_buffers, after->command_buffers);
+    print_counts(file, "queue", "queues", before->queues, after->queues);
+    print_counts(file, "host wait", "host waits", before->host_waits, after->host_waits);
+    print_counts(file, "executed barrier", "executed barriers", before->barriers, after->barriers);
     const struct replay_what_if_info *info = &summary->what_if_info;
     if (!info->changed) {
         fprintf(file, ": nothing to change\n");
@@ -238,32 +232,29 @@ static void print_paired(FILE *file, const struct replay_summary *summary)
                 " may order something, %" PRIu64 " are needed",
                 info->dropped_redundant, info->dropped_unknown, info->dropped_needed);
     fprintf(file,
-            "\nverified: %" PRIu64 " of %" PRIu64 " runs gave the recorded bytes (%" PRIu64
+            "\nverified: %" PRIu64 " of %s gave the recorded bytes (%" PRIu64
             " of them at random moments)\n",
-            runs - different, runs, paired->shuffled);
+            runs - different, hal_count(runs, "run", "runs").text, paired->shuffled);
     if (paired->different_base)
         fprintf(file,
-                "unchanged, %" PRIu64 " of %" PRIu64 " runs differ too: the trace itself does not "
-                "replay the same\n",
-                paired->different_base, paired->pairs);
-    fprintf(file,
-            "time: %s as recorded, %s so: %.2fx (95 %% interval %.2f to %.2f, %" PRIu64
-            " pairs)%s\n",
+                "unchanged, %" PRIu64
+                " of %s differ too: the trace itself does not replay the same\n",
+                paired->different_base, hal_count(paired->pairs, "run", "runs").text);
+    fprintf(file, "time: %s as recorded, %s so: %.2fx (95 %% interval %.2f to %.2f, %s)%s\n",
             hal_duration_text(paired->base.median_ns).text,
             hal_duration_text(paired->variant.median_ns).text, paired->gain.median,
-            paired->gain.low, paired->gain.high, paired->pairs,
+            paired->gain.low, paired->gain.high, hal_count(paired->pairs, "pair", "pairs").text,
             paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure" : "");
 }
 
 static void print_compare(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_paired_result *paired = &summary->paired;
-    fprintf(file,
-            "time: %s, and %s with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
-            "%" PRIu64 " pairs)%s\n",
+    fprintf(file, "time: %s, and %s with %s: %.3fx as fast (95 %% interval %.3f to %.3f, %s)%s\n",
             hal_duration_text(paired->base.median_ns).text,
             hal_duration_text(paired->variant.median_ns).text, hal_shown(summary->compare).text,
-            paired->gain.median, paired->gain.low, paired->gain.high, paired->pairs,
+            paired->gain.median, paired->gain.low, paired->gain.high,
+            hal_count(paired->pairs, "pair", "pairs").text,
             summary->slower                                   ? ": SLOWER"
             : paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure"
                                                               : "");
@@ -298,9 +289,9 @@ static void print_times(FILE *file, const struct replay_summary *summary)
                 hal_duration_text(total->min_ns).text, hal_duration_text(wait->min_ns).text);
     else
         fprintf(file,
-                "time of %" PRIu64 " runs: min %s, median %s, max %s, of which waiting "
-                "for the device: min %s, median %s, max %s",
-                summary->runs, hal_duration_text(total->min_ns).text,
+                "time of %s: min %s, median %s, max %s, of which waiting for the device: min %s, "
+                "median %s, max %s",
+                hal_count(summary->runs, "run", "runs").text, hal_duration_text(total->min_ns).text,
                 hal_duration_text(total->median_ns).text, hal_duration_text(total->max_ns).text,
                 hal_duration_text(wait->min_ns).text, hal_duration_text(wait->median_ns).text,
                 hal_duration_text(wait->max_ns).text);
@@ -325,14 +316,18 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     else if (plan->lost)
         fprintf(file, "the recorded device was lost\n");
     if (plan->unsupported_calls)
-        fprintf(file, "%" PRIu64 " calls that no replay can repeat were left out\n",
-                plan->unsupported_calls);
+        fprintf(file, "%s left out\n",
+                hal_count(plan->unsupported_calls, "call that no replay can repeat was",
+                          "calls that no replay can repeat were")
+                    .text);
     if (plan->left_out_commands)
-        fprintf(file, "%" PRIu64 " commands that need what those had made were left out\n",
-                plan->left_out_commands);
+        fprintf(file, "%s left out\n",
+                hal_count(plan->left_out_commands, "command that needs what those had made was",
+                          "commands that need what those had made were")
+                    .text);
     if (plan->skipped_calls)
-        fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
-                plan->skipped_calls);
+        fprintf(file, "%s that had returned an error were not repeated\n",
+                hal_count(plan->skipped_calls, "call", "calls").text);
     if (plan->written_digests && !summary->result)
         fprintf(file,
                 "the trace has digests of %" PRIu64
@@ -372,20 +367,21 @@ static void print_doubt(FILE *file, const struct replay_summary *summary)
     const struct replay_report *report = &summary->report;
     if (report->doubtful_reads)
         fprintf(file,
-                "%" PRIu64 " read-backs are not comparable in whole: of some of their bytes the "
-                "capture could not tell whether the host or a kernel wrote them%s\n",
-                report->doubtful_reads,
+                "%s not comparable in whole: of some of their bytes the capture could not tell "
+                "whether the host or a kernel wrote them%s\n",
+                hal_count(report->doubtful_reads, "read-back is", "read-backs are").text,
                 cpu_can_tell(summary) ? "; --device=cpu, with the recorded kernels, can tell" : "");
     if (report->unwritten_reads)
         fprintf(file,
-                "%" PRIu64 " read-backs are not comparable in whole: some of their bytes hold the "
-                "fill, and whether the program has looked at them is not in the trace\n",
-                report->unwritten_reads);
+                "%s not comparable in whole: some of their bytes hold the fill, and whether the "
+                "program has looked at them is not in the trace\n",
+                hal_count(report->unwritten_reads, "read-back is", "read-backs are").text);
     if (report->host_bytes)
         fprintf(file,
-                "%" PRIu64 " bytes of mapped memory were taken for stores of the host, since the "
-                "recorded kernels leave them alone\n",
-                report->host_bytes);
+                "%s taken for stores of the host, since the recorded kernels leave them alone\n",
+                hal_count(report->host_bytes, "byte of mapped memory was",
+                          "bytes of mapped memory were")
+                    .text);
 }
 
 static void print_text(FILE *file, const struct replay_summary *summary)
@@ -395,36 +391,37 @@ static void print_text(FILE *file, const struct replay_summary *summary)
     if (!summary->target_is_printed)
         print_target(file, summary);
     print_notes(file, summary);
-    fprintf(file,
-            "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
-            " commands, %" PRIu64 " of them dispatches\n",
-            plan->submissions, plan->command_buffers, plan->commands, plan->dispatches);
+    fprintf(file, "%s of %s with %s, %" PRIu64 " of them dispatches\n",
+            hal_count(plan->submissions, "submission", "submissions").text,
+            hal_count(plan->command_buffers, "command buffer", "command buffers").text,
+            hal_count(plan->commands, "command", "commands").text, plan->dispatches);
     if (summary->result) {
         replay_print_bisect(file, summary->result, summary->against, summary->minimal);
         return;
     }
     fprintf(file,
-            "%s: %" PRIu64 " read-backs compared (%" PRIu64 " bytes), %" PRIu64
-            " different, %" PRIu64 " by digest, %" PRIu64 " not recorded, %" PRIu64 " skipped\n",
-            verdict(summary), report->compared_reads, report->compared_bytes,
-            report->different_reads, report->digest_reads, plan->unrecorded_reads,
-            plan->skipped_reads);
+            "%s: %s compared (%s), %" PRIu64 " different, %" PRIu64 " by digest, %" PRIu64
+            " not recorded, %" PRIu64 " skipped\n",
+            verdict(summary), hal_count(report->compared_reads, "read-back", "read-backs").text,
+            hal_count(report->compared_bytes, "byte", "bytes").text, report->different_reads,
+            report->digest_reads, plan->unrecorded_reads, plan->skipped_reads);
     if (report->different_reads)
         print_difference(file, &report->first);
     print_errors(file, report);
     print_hint(file, report);
     if (report->different_outcomes)
-        fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
-                report->different_outcomes, hal_shown(report->first_outcome).text);
+        fprintf(file, "%s or semaphores ended in another way; first: %s\n",
+                hal_count(report->different_outcomes, "wait", "waits").text,
+                hal_shown(report->first_outcome).text);
     print_doubt(file, summary);
     if (report->unmet_losses)
         fprintf(file,
-                "%" PRIu64 " waits or semaphores met the loss of the recorded device, and no loss "
-                "here: that cannot be repeated\n",
-                report->unmet_losses);
+                "%s or semaphores met the loss of the recorded device, and no loss here: that "
+                "cannot be repeated\n",
+                hal_count(report->unmet_losses, "wait", "waits").text);
     if (summary->different_runs && summary->runs > 1)
-        fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
-                summary->runs);
+        fprintf(file, "%" PRIu64 " of %s differ\n", summary->different_runs,
+                hal_count(summary->runs, "run", "runs").text);
     if (summary->look)
         replay_print_inspect(file, summary->look, summary->inspect_result);
     if (summary->benchmark)

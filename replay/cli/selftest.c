@@ -5,6 +5,7 @@
 #include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "replay/cli/report.h"
 #include "replay/player/player.h"
 #include "replay/variant/whatif.h"
@@ -150,12 +151,13 @@ static void describe(struct replay_selftest_check *check, const struct replay_re
 {
     if (report->different_reads)
         snprintf(check->detail, sizeof check->detail,
-                 "%" PRIu64 " bytes differ, the first at offset %" PRIu64 " of buffer '%.60s'",
-                 report->different_bytes, report->first.offset, report->first.label);
+                 "%s differ, the first at offset %" PRIu64 " of buffer '%.60s'",
+                 hal_count(report->different_bytes, "byte", "bytes").text, report->first.offset,
+                 report->first.label);
     else
-        snprintf(check->detail, sizeof check->detail,
-                 "%" PRIu64 " read-backs of %" PRIu64 " bytes are the same", report->compared_reads,
-                 report->compared_bytes);
+        snprintf(check->detail, sizeof check->detail, "%s of %s are the same",
+                 hal_count(report->compared_reads, "read-back", "read-backs").text,
+                 hal_count(report->compared_bytes, "byte", "bytes").text);
 }
 
 static enum hal_status check_replay(struct selftest *t)

@@ -2,6 +2,7 @@
 #include "replay/plan/buffer_names.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,13 +15,14 @@ void replay_candidates_add(struct replay_candidates *candidates, const struct re
     enum { LEAST_BYTES = 160 }; /* of a label, and what stands around it */
     const struct replay_object *o = &plan->objects[object];
     const char *label = replay_object_label(plan, object);
-    char size[48] = "";
+    char size[128] = "";
     candidates->count++;
     if (sizeof candidates->text - candidates->used < LEAST_BYTES)
         return;
     if (o->kind == REPLAY_BUFFER)
-        snprintf(size, sizeof size, " (%" PRIu64 " bytes%s%s)",
-                 TRACE_AS(trace_buffer_create, o->created)->size, *note ? ", " : "", note);
+        snprintf(size, sizeof size, " (%s%s%s)",
+                 hal_count(TRACE_AS(trace_buffer_create, o->created)->size, "byte", "bytes").text,
+                 *note ? ", " : "", note);
     candidates->used += (size_t)snprintf(
         candidates->text + candidates->used, sizeof candidates->text - candidates->used,
         "%s#%" PRIu64 "%s%.64s%s%s", candidates->used ? ", " : "", o->id, label ? " '" : "",

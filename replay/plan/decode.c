@@ -8,6 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -30,11 +31,12 @@ static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
                         event->buffer, event->memory, event->usage);
     if (!hal_add_u64(decoder->live_buffer_bytes, event->size, &live) ||
         live > plan->memory_limit_bytes)
-        return hal_fail(HAL_NO_MEMORY,
-                        "buffer %" PRIu64 " of %" PRIu64 " bytes, beside %" PRIu64
-                        " bytes of others, is over the memory limit of %" PRIu64 " bytes",
-                        event->buffer, event->size, decoder->live_buffer_bytes,
-                        plan->memory_limit_bytes);
+        return hal_fail(
+            HAL_NO_MEMORY,
+            "buffer %" PRIu64 " of %s, beside %s of others, is over the memory limit of %" PRIu64
+            " bytes",
+            event->buffer, hal_count(event->size, "byte", "bytes").text,
+            hal_count(decoder->live_buffer_bytes, "byte", "bytes").text, plan->memory_limit_bytes);
     HAL_TRY(replay_decode_add(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
     decoder->live_buffer_bytes = live;
     if (event->size > plan->info.largest_buffer_bytes)
@@ -70,9 +72,9 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     const bool in_file = event->flags & TRACE_FLAG_FILE && event->file;
     if ((event->content == 0 || (event->flags & TRACE_FLAG_DIGEST && !in_file)) && event->size > 0)
         return hal_fail(HAL_UNSUPPORTED,
-                        "the trace does not hold the %" PRIu64
-                        " bytes that the host wrote to %s%s: it can be looked at, not replayed",
-                        event->size,
+                        "the trace does not hold the %s that the host wrote to %s%s: it can be "
+                        "looked at, not replayed",
+                        hal_count(event->size, "byte", "bytes").text,
                         replay_object_name(decoder->plan, (uint32_t)event->buffer, name),
                         event->content ? ", only their digest (its capture wanted no more, or was "
                                          "over its budget)"

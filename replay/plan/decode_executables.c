@@ -4,6 +4,7 @@
 
 #include "format/analysis/reflection.h"
 #include "format/limits.h"
+#include "hal/base/text.h"
 
 /* What the trace asks of its device. */
 void replay_decode_note_constants(struct replay_decoder *decoder, uint32_t bytes)
@@ -39,8 +40,9 @@ static enum hal_status use_variants(struct replay_decoder *decoder,
     struct trace_variant *variants =
         (struct trace_variant *)(void *)(event->entry_points + event->entry_point_count);
     if (event->variant_count >= HAL_MAX_VARIANTS)
-        return hal_fail(HAL_CORRUPT, "the executable has %u more variants, the limit is %d",
-                        event->variant_count, HAL_MAX_VARIANTS - 1);
+        return hal_fail(HAL_CORRUPT, "the executable has %s, the limit is %d",
+                        hal_count(event->variant_count, "more variant", "more variants").text,
+                        HAL_MAX_VARIANTS - 1);
     for (uint32_t i = 0; i < event->variant_count; i++) {
         HAL_TRY(check_format(variants[i].format));
         HAL_TRY(replay_decode_content(decoder, &variants[i].content, variants[i].size));
@@ -65,16 +67,16 @@ enum hal_status replay_decode_executable(struct replay_decoder *decoder,
             return hal_fail(HAL_CORRUPT, "entry point %u ('%s') has workgroups of 0 threads", i,
                             name);
         if (points[i].constant_bytes > HAL_MAX_CONSTANT_BYTES)
-            return hal_fail(HAL_CORRUPT, "entry point %u ('%s') takes %u bytes of constants", i,
-                            name, points[i].constant_bytes);
+            return hal_fail(HAL_CORRUPT, "entry point %u ('%s') takes %s of constants", i, name,
+                            hal_count(points[i].constant_bytes, "byte", "bytes").text);
         if (points[i].layout)
             HAL_TRY(replay_decode_use(decoder, REPLAY_PIPELINE_LAYOUT, &points[i].layout, &layout));
     }
     if (!trace_reflection_is_sound(event))
-        return hal_fail(HAL_CORRUPT,
-                        "the %u bindings of the executable's %u entry points are not in order, or "
-                        "beyond the limits",
-                        event->binding_count, event->entry_point_count);
+        return hal_fail(
+            HAL_CORRUPT,
+            "the %s of the executable's %u entry points are not in order, or beyond the limits",
+            hal_count(event->binding_count, "binding", "bindings").text, event->entry_point_count);
     for (uint32_t i = 0; i < event->entry_point_count; i++) {
         note_group(&decoder->plan->info, points[i].group_size);
         replay_decode_note_constants(decoder, points[i].constant_bytes);
@@ -116,7 +118,8 @@ enum hal_status replay_decode_pipeline_layout(struct replay_decoder *decoder,
 {
     struct replay_object *set;
     if (event->constant_bytes > HAL_MAX_CONSTANT_BYTES || event->constant_bytes % 4)
-        return hal_fail(HAL_CORRUPT, "%u bytes of constants", event->constant_bytes);
+        return hal_fail(HAL_CORRUPT, "%s of constants",
+                        hal_count(event->constant_bytes, "byte", "bytes").text);
     for (uint32_t i = 0; i < event->set_count; i++)
         HAL_TRY(replay_decode_use(decoder, REPLAY_SET_LAYOUT, &event->sets[i], &set));
     replay_decode_note_constants(decoder, event->constant_bytes);

@@ -5,6 +5,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -349,8 +350,8 @@ static enum hal_status use_operation(struct replay_decoder *decoder, struct trac
     const bool commands =
         operation >= TRACE_OPERATION_FILL && operation <= TRACE_OPERATION_DISPATCH;
     if (count != commands)
-        return hal_fail(HAL_CORRUPT, "operation %u with %u command buffers, not %d", operation,
-                        count, commands);
+        return hal_fail(HAL_CORRUPT, "operation %u with %s, not %d", operation,
+                        hal_count(count, "command buffer", "command buffers").text, commands);
     if (operation < TRACE_OPERATION_ALLOCA)
         return HAL_OK;
     return replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer);

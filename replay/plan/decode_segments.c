@@ -3,6 +3,7 @@
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -76,7 +77,7 @@ static enum hal_status decode_fill(struct replay_decoder *decoder, struct trace_
 {
     const uint32_t width = segment->pattern_bytes;
     if (width != 1 && width != 2 && width != 4)
-        return hal_fail(HAL_CORRUPT, "a pattern of %u bytes", width);
+        return hal_fail(HAL_CORRUPT, "a pattern of %s", hal_count(width, "byte", "bytes").text);
     return use_range(decoder, &segment->target, segment->offset, segment->size);
 }
 
@@ -89,17 +90,17 @@ static enum hal_status decode_copy(struct replay_decoder *decoder, struct trace_
     const uint64_t apart = segment->source_offset + segment->target_offset - 2 * low;
     if (segment->source == segment->target && apart < segment->size)
         return hal_fail(HAL_CORRUPT,
-                        "%" PRIu64 " bytes from %" PRIu64 " to %" PRIu64
-                        " of the same buffer overlap",
-                        segment->size, segment->source_offset, segment->target_offset);
+                        "%s from %" PRIu64 " to %" PRIu64 " of the same buffer overlap",
+                        hal_count(segment->size, "byte", "bytes").text, segment->source_offset,
+                        segment->target_offset);
     return HAL_OK;
 }
 
 static enum hal_status decode_update(struct replay_decoder *decoder, struct trace_update *segment)
 {
     if (segment->size > HAL_MAX_UPDATE_BYTES)
-        return hal_fail(HAL_CORRUPT, "%" PRIu64 " bytes, the limit is %d", segment->size,
-                        HAL_MAX_UPDATE_BYTES);
+        return hal_fail(HAL_CORRUPT, "%s, the limit is %d",
+                        hal_count(segment->size, "byte", "bytes").text, HAL_MAX_UPDATE_BYTES);
     return use_range(decoder, &segment->target, segment->offset, segment->size);
 }
 
@@ -108,8 +109,9 @@ static enum hal_status decode_constants(struct replay_decoder *decoder,
 {
     if (segment->offset % 4 || segment->size % 4 ||
         !hal_range_fits(segment->offset, segment->size, HAL_MAX_CONSTANT_BYTES))
-        return hal_fail(HAL_CORRUPT, "%u bytes at %u, of %d in units of 4", segment->size,
-                        segment->offset, HAL_MAX_CONSTANT_BYTES);
+        return hal_fail(HAL_CORRUPT, "%s at %u, of %d in units of 4",
+                        hal_count(segment->size, "byte", "bytes").text, segment->offset,
+                        HAL_MAX_CONSTANT_BYTES);
     replay_decode_note_constants(decoder, segment->offset + segment->size);
     return HAL_OK;
 }
@@ -118,8 +120,9 @@ static enum hal_status decode_descriptor_set(struct replay_decoder *decoder,
                                              struct trace_push_descriptor_set *segment)
 {
     if (segment->set >= HAL_MAX_SETS || segment->binding_count > HAL_MAX_BINDINGS)
-        return hal_fail(HAL_CORRUPT, "set %u with %u bindings, the limits are %d and %d",
-                        segment->set, segment->binding_count, HAL_MAX_SETS, HAL_MAX_BINDINGS);
+        return hal_fail(HAL_CORRUPT, "set %u with %s, the limits are %d and %d", segment->set,
+                        hal_count(segment->binding_count, "binding", "bindings").text, HAL_MAX_SETS,
+                        HAL_MAX_BINDINGS);
     for (uint32_t i = 0; i < segment->binding_count; i++) {
         struct trace_binding *binding = &segment->bindings[i];
         if (binding->buffer)
@@ -197,7 +200,7 @@ enum hal_status replay_decode_segments(struct replay_decoder *decoder,
         segment = (void *)((uint8_t *)segment + segment->bytes);
     }
     if (dispatches != seal->dispatch_count)
-        return hal_fail(HAL_CORRUPT, "%u dispatches, but %u are counted", dispatches,
-                        seal->dispatch_count);
+        return hal_fail(HAL_CORRUPT, "%s, but %u are counted",
+                        hal_count(dispatches, "dispatch", "dispatches").text, seal->dispatch_count);
     return HAL_OK;
 }

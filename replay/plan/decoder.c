@@ -4,6 +4,7 @@
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 
@@ -112,9 +113,9 @@ enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *bu
     const struct trace_buffer_create *created = (const void *)object->created;
     char name[REPLAY_NAME_BYTES];
     if (!hal_range_fits(offset, size, created->size))
-        return hal_fail(
-            HAL_CORRUPT, "%" PRIu64 " bytes from %" PRIu64 " leave %s, which has %" PRIu64, size,
-            offset, replay_object_name(decoder->plan, (uint32_t)*buffer, name), created->size);
+        return hal_fail(HAL_CORRUPT, "%s from %" PRIu64 " leave %s, which has %" PRIu64,
+                        hal_count(size, "byte", "bytes").text, offset,
+                        replay_object_name(decoder->plan, (uint32_t)*buffer, name), created->size);
     *out_buffer = object;
     return HAL_OK;
 }
@@ -128,8 +129,8 @@ enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *
     uint32_t index;
     HAL_TRY(trace_reader_content_size(plan->reader, *content, &bytes));
     if (bytes != size)
-        return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %" PRIu64 " bytes, not %" PRIu64,
-                        *content, bytes, size);
+        return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %s, not %" PRIu64, *content,
+                        hal_count(bytes, "byte", "bytes").text, size);
     if (!hal_idmap_find(&decoder->contents, *content, &index)) {
         void *list = plan->contents;
         if (plan->content_count >= UINT32_MAX - 1 ||

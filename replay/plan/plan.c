@@ -4,6 +4,7 @@
 #include "replay/plan/plan.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "replay/plan/decode.h"
 
 #include <inttypes.h>
@@ -135,7 +136,8 @@ static void judge_health(struct replay_plan *plan)
                            : hal_status_name((enum hal_status)health->status),
                        health->recovered ? " (what came before has been recovered)" : "");
     if (health && health->lost_records)
-        say_incomplete(plan, "%" PRIu64 " events were lost", health->lost_records);
+        say_incomplete(plan, "%s lost",
+                       hal_count(health->lost_records, "event was", "events were").text);
 }
 
 /* The program did what the recording could only note, or could not even note. */
@@ -146,10 +148,10 @@ static enum hal_status check_supported(struct replay_plan *plan)
         plan->info.unsupported_calls = health->unsupported_calls;
     if (!plan->info.unsupported_calls || plan->allow_unsupported)
         return HAL_OK;
-    return hal_fail(HAL_UNSUPPORTED,
-                    "the program made %" PRIu64 " calls that no replay can repeat "
-                    "(--allow-unsupported leaves them out)",
-                    plan->info.unsupported_calls);
+    return hal_fail(
+        HAL_UNSUPPORTED,
+        "the program made %s that no replay can repeat (--allow-unsupported leaves them out)",
+        hal_count(plan->info.unsupported_calls, "call", "calls").text);
 }
 
 /* How many events can be replayed: tickets are given out one by one, so in an incomplete file
@@ -183,8 +185,8 @@ static enum hal_status end_where_events_are_missing(struct replay_plan *plan)
     const size_t before = plan->op_count;
     HAL_TRY(replay_decode_cut(plan));
     if (plan->op_count < before)
-        say_incomplete(plan, "the last %zu of %zu calls wait for what is missing",
-                       before - plan->op_count, before);
+        say_incomplete(plan, "the last %zu of %s wait for what is missing", before - plan->op_count,
+                       hal_count(before, "call", "calls").text);
     return HAL_OK;
 }
 
@@ -205,8 +207,8 @@ static enum hal_status decode_all(struct gathering *gathering)
     plan->info.events = gathering->count;
     plan->info.replayed_events = i;
     if (i < gathering->count)
-        say_incomplete(plan, "only the first %zu of %zu events can be replayed", i,
-                       gathering->count);
+        say_incomplete(plan, "only the first %zu of %s can be replayed", i,
+                       hal_count(gathering->count, "event", "events").text);
     return plan->incomplete[0] ? end_where_events_are_missing(plan) : HAL_OK;
 }
 
@@ -323,9 +325,11 @@ static enum hal_status add_bases(struct replay_plan *plan,
     if (!missing.contents)
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED,
-                    "%" PRIu64 " contents of %" PRIu64 " bytes (the first has the number %" PRIu64
+                    "%s of %s (the first has the number %" PRIu64
                     ") are not in the file, but in '%s', %s",
-                    missing.contents, missing.bytes, missing.first, base[0] ? base : "another one",
+                    hal_count(missing.contents, "content", "contents").text,
+                    hal_count(missing.bytes, "byte", "bytes").text, missing.first,
+                    base[0] ? base : "another one",
                     options->base_count ? "and not in the traces that --base gave"
                                         : "which --base=TRACE gives");
 }

@@ -3,6 +3,7 @@
  * but what has the recorded digest. */
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "replay/player/player.h"
 
 #include <errno.h>
@@ -54,9 +55,9 @@ static enum hal_status read_range(int file, const char *path, uint64_t offset, u
             return hal_fail(HAL_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
         if (got == 0)
             return hal_fail(HAL_UNSUPPORTED,
-                            "file '%s' has changed: it ends at %" PRIu64 ", and %" PRIu64
-                            " bytes from %" PRIu64 " were read",
-                            path, offset + done, bytes, offset);
+                            "file '%s' has changed: it ends at %" PRIu64 ", and %s from %" PRIu64
+                            " were read",
+                            path, offset + done, hal_count(bytes, "byte", "bytes").text, offset);
         done += (uint64_t)got;
     }
     return HAL_OK;
@@ -118,9 +119,9 @@ enum hal_status replay_file_read(struct replay_player *player,
     HAL_TRY(hal_sha256(player->file_bytes, (size_t)event->size, found));
     if (memcmp(found, digest, sizeof found) != 0)
         return hal_fail(HAL_UNSUPPORTED,
-                        "file '%s' has changed: its %" PRIu64 " bytes from %" PRIu64
+                        "file '%s' has changed: its %s from %" PRIu64
                         " have another SHA-256 than those that were read",
-                        path, event->size, event->file_offset);
+                        path, hal_count(event->size, "byte", "bytes").text, event->file_offset);
     *out_data = player->file_bytes;
     return HAL_OK;
 }

@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -49,10 +50,11 @@ static enum hal_status substitute_bytes(const struct replay_player *player,
             continue;
         if (!hal_range_fits(event->offset, event->size, given->bytes))
             return hal_fail(HAL_UNSUPPORTED,
-                            "the file in place of %s has %" PRIu64 " bytes, and the host writes "
-                            "%" PRIu64 " from offset %" PRIu64,
+                            "the file in place of %s has %s, and the host writes %" PRIu64
+                            " from offset %" PRIu64,
                             replay_object_name(player->plan, (uint32_t)event->buffer, name),
-                            given->bytes, event->size, event->offset);
+                            hal_count(given->bytes, "byte", "bytes").text, event->size,
+                            event->offset);
         *data = given->data + event->offset;
         return HAL_OK;
     }

@@ -3,6 +3,8 @@
  * and what may make results differ. */
 #include "replay/replay.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,8 +112,8 @@ static bool note_simd_width(const struct trace_device *recorded,
     if (!recorded->simd_width || recorded->simd_width == device->simd_width)
         return false;
     snprintf(out_note, REPLAY_NOTE_BYTES,
-             "simdgroups had %u threads when it was recorded, and have %u here",
-             recorded->simd_width, device->simd_width);
+             "simdgroups had %s when it was recorded, and have %u here",
+             hal_count(recorded->simd_width, "thread", "threads").text, device->simd_width);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "replay/sandbox/account.h"
 
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "hal/hal.h"
 
 #include <dirent.h>
@@ -239,7 +240,8 @@ enum hal_status replay_account_check(struct replay_account *account)
     uint64_t bytes = 0, threads = 0;
     find_all(&found);
     if (found.count > account->most_processes)
-        return hal_fail(HAL_FAILED, "the replay has %zu processes, the limit is %zu", found.count,
+        return hal_fail(HAL_FAILED, "the replay has %s, the limit is %zu",
+                        hal_count(found.count, "process", "processes").text,
                         account->most_processes);
     for (size_t i = 0; i < found.count; i++) {
         const struct use use = use_of(found.pids[i]);
@@ -247,8 +249,8 @@ enum hal_status replay_account_check(struct replay_account *account)
         threads += use.threads;
     }
     if (threads > MOST_THREADS)
-        return hal_fail(HAL_FAILED, "the replay has %" PRIu64 " threads, the limit is %d", threads,
-                        MOST_THREADS);
+        return hal_fail(HAL_FAILED, "the replay has %s, the limit is %d",
+                        hal_count(threads, "thread", "threads").text, MOST_THREADS);
     if (account->most_memory_bytes && bytes > account->most_memory_bytes)
         return hal_fail(HAL_FAILED,
                         "the replay holds %.0f MiB of memory, the limit is %.0f MiB "

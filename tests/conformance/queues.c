@@ -253,7 +253,7 @@ static void mistakes_name_the_operation(struct suite *suite, uint64_t unused)
                 HAL_INVALID, "hal_queue_dispatch: push constants", "multiples of 4");
     check_ok(suite, hal_buffer_map(buffer, HAL_MAP_READ, 0, 1, &mapping));
     const enum hal_status status = hal_queue_copy(device, NULL, buffer, 0, room, 0, 1);
-    const bool is_named = strstr(hal_message(), "hal_queue_copy uses 1 bytes") != NULL;
+    const bool is_named = strstr(hal_message(), "hal_queue_copy uses 1 byte") != NULL;
     check_ok(suite, hal_buffer_unmap(&mapping));
     check(suite, status == HAL_INVALID);
     check(suite, is_named);

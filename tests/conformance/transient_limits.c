@@ -298,7 +298,7 @@ static void too_large(struct suite *suite, uint64_t argument)
     suite_own_buffer(suite, buffer);
     suite_line_finish(suite, &line);
     line = suite_line_begin(suite, device);
-    check_fails(suite, alloca_on(&line, 1, &buffer), HAL_NO_MEMORY, "1 bytes", "3145728");
+    check_fails(suite, alloca_on(&line, 1, &buffer), HAL_NO_MEMORY, "1 byte", "3145728");
 }
 
 /* ---- Ends ----------------------------------------------------------------------------------- */

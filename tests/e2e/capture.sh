@@ -37,7 +37,7 @@ verifies environment.pb.zst
 # Names that would command a terminal are shown and not obeyed.
 escape=$(printf '\033')
 run 0 "$bin/hal-capture" -o "a${escape}[31m.pb.zst" -- "$bin/minimal"
-says stderr ': 1 submissions'
+says stderr ': 1 submission'
 ! grep -q "$escape" "$work/stderr" || fail "hal-capture prints an escape"
 run 2 "$bin/hal-capture" --mode="$escape[31m" -- "$bin/minimal"
 ! grep -q "$escape" "$work/stderr" || fail "hal-capture prints an escape"

@@ -59,4 +59,4 @@ one_line() { [ "$(grep -c '' "$work/${1:-stderr}")" = 1 ] || fail "not one line 
 same() { [ "$1" = "$2" ] || fail "$3: '$1' is not '$2'"; }
 
 # How many read-backs the last hal-replay compared.
-compared() { sed -n 's/.*[: ]\([0-9][0-9]*\) read-backs compared.*/\1/p' "$work/stdout"; }
+compared() { sed -n 's/.*[: ]\([0-9][0-9]*\) read-backs* compared.*/\1/p' "$work/stdout"; }

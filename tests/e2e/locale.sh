@@ -48,7 +48,7 @@ for language in C.UTF-8 de_DE.UTF-8 tr_TR.UTF-8; do
         says stdout "$key: 1"
     done
     run 0 in_language "$language" "$bin/hal-replay" app.pb.zst
-    says stdout 'same: 1 read-backs'
+    says stdout 'same: 1 read-back'
     for command in 'hal-trace info' 'hal-trace dump' 'hal-trace dump --json' 'hal-trace stats' \
         'hal-view --print' 'hal-view --print --json' 'hal-view --dump-frame' 'hal-view --svg=-' \
         'hal-view --plain'; do

@@ -230,16 +230,16 @@ says stderr 'not OLD=NEW'
 run 0 env HAL_DEVICE_PROFILING_STAGING_MIB=1 "$bin/hal-capture" -o long.pb.zst -- \
     "$bin/e2e-app" long-kernel
 says stdout 'all right'
-says stderr 'hal_executable_create is left out of the trace: an executable of 1 variants'
+says stderr 'hal_executable_create is left out of the trace: an executable of 1 variant'
 run 0 "$bin/hal-trace" verify long.pb.zst
 run 0 "$bin/hal-trace" info long.pb.zst
 says stdout '1 calls that no replay can do'
 run 0 "$bin/hal-trace" dump --json long.pb.zst
-says stdout '"call":"hal_executable_create","message":"an executable of 1 variants'
+says stdout '"call":"hal_executable_create","message":"an executable of 1 variant'
 run 0 "$bin/hal-view" --print=summary long.pb.zst
 run 4 "$bin/hal-replay" long.pb.zst
 one_line
-says stderr 'no replay can repeat a call of hal_executable_create: an executable of 1 variants'
+says stderr 'no replay can repeat a call of hal_executable_create: an executable of 1 variant'
 run 1 "$bin/hal-replay" --allow-unsupported long.pb.zst
 says stdout '1 calls that no replay can repeat were left out'
 says stdout 'commands that need what those had made were left out'

@@ -15,7 +15,7 @@ enum { MOST_DESCRIPTORS = 1024, MOST_TEXT = 1 << 20 };
 
 static const char report[] =
     "t.pb.zst: 'x' recorded on cpu, replayed on cpu\n"
-    "same: 1 read-backs compared (64 bytes), 0 different, 0 by digest, 0 not recorded, 0 skipped\n"
+    "same: 1 read-back compared (64 bytes), 0 different, 0 by digest, 0 not recorded, 0 skipped\n"
     "{\"exit_code\":0,\"result\":\"same\"}\n";
 
 static void leave(void)

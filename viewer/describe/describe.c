@@ -4,6 +4,7 @@
 
 #include "format/analysis/events.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "viewer/text/text.h"
 
 #include <inttypes.h>
@@ -95,7 +96,7 @@ static void host_name(const struct view_model *m, uint32_t host, char *out, size
 static void device_name(const struct view_model *m, uint32_t device, char *out, size_t bytes)
 {
     if (device == VIEW_NO_REF) {
-        snprintf(out, bytes, "all %zu devices", m->devices_count);
+        snprintf(out, bytes, "all %s", hal_count(m->devices_count, "device", "devices").text);
     } else if (m->devices_count == 1 && !m->devices[0].rank_count) {
         snprintf(out, bytes, "device");
     } else {
@@ -190,12 +191,13 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
         return;
     case TRACE_BARRIER:
         if (op->object)
-            snprintf(out, bytes, "barrier of %u buffers", op->object);
+            snprintf(out, bytes, "barrier of %s", hal_count(op->object, "buffer", "buffers").text);
         else
             snprintf(out, bytes, "barrier");
         return;
     case TRACE_PUSH_DESCRIPTOR_SET:
-        snprintf(out, bytes, "descriptor set %u with %" PRIu64 " bindings", op->object, op->bytes);
+        snprintf(out, bytes, "descriptor set %u with %s", op->object,
+                 hal_count(op->bytes, "binding", "bindings").text);
         return;
     case TRACE_EVENT_SIGNAL:
     case TRACE_EVENT_RESET: {
@@ -204,7 +206,9 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
         snprintf(out, bytes, "%s %s", op->kind == TRACE_EVENT_SIGNAL ? "signal" : "reset", name);
         return;
     }
-    case TRACE_EVENTS_WAIT: snprintf(out, bytes, "wait for %u events", op->object); return;
+    case TRACE_EVENTS_WAIT:
+        snprintf(out, bytes, "wait for %s", hal_count(op->object, "event", "events").text);
+        return;
     case TRACE_DEBUG_BEGIN:
         snprintf(out, bytes, "begin %.200s", view_model_string(model, op->object));
         return;
@@ -405,8 +409,8 @@ static void add_digests(const struct trace_health *h, char *out, size_t bytes)
         snprintf(out + length, bytes - length, "; %s over the budget, as digests only",
                  view_bytes(h->over_budget_bytes).text);
     else if (h->digest_only)
-        snprintf(out + length, bytes - length, "; %s reads as digests only",
-                 view_count(h->digest_only).text);
+        snprintf(out + length, bytes - length, "; %s as digests only",
+                 view_things(h->digest_only, "read").text);
 }
 
 /* Mostly the reader says itself what the file is. */

@@ -317,8 +317,8 @@ static void report_barriers(struct audit *a, struct view_findings *findings)
         return;
     finding->count = a->redundant.count;
     point(a, &a->redundant, finding);
-    snprintf(finding->title, sizeof finding->title, "%s of %s barriers order nothing",
-             view_count(a->redundant.count).text, view_count(a->redundant.of).text);
+    snprintf(finding->title, sizeof finding->title, "%s of %s order nothing",
+             view_count(a->redundant.count).text, view_things(a->redundant.of, "barrier").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The commands around them share no bytes that one of them writes, or another barrier "
              "orders them; the first is command %u of its command buffer. %s more depend on "
@@ -334,8 +334,8 @@ static void report_state(struct audit *a, struct view_findings *findings)
         return;
     finding->count = a->state.count;
     point(a, &a->state, finding);
-    snprintf(finding->title, sizeof finding->title, "%s of %s pushes change nothing",
-             view_count(a->state.count).text, view_count(a->state.of).text);
+    snprintf(finding->title, sizeof finding->title, "%s of %s change nothing",
+             view_count(a->state.count).text, view_things(a->state.of, "push").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The same constants or bindings were pushed before; the first is command %u of its "
              "command buffer.",

@@ -95,8 +95,8 @@ static enum hal_status report_tiny(const struct view_model *m, const struct betw
                  hal_duration_text(between->pause_ns).text);
     }
     point(m, between->tiny_example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s of %s dispatches run for less than %s",
-             view_count(between->tiny).text, view_count(between->dispatches).text,
+    snprintf(finding->title, sizeof finding->title, "%s of %s run for less than %s",
+             view_count(between->tiny).text, view_things(between->dispatches, "dispatch").text,
              hal_duration_text(SHORT_NS).text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average, %s of the time of all dispatches%s.",

@@ -264,8 +264,8 @@ static enum hal_status report_mergeable(const struct view_model *m, const struct
     view_finding_cost(m, trace_sum_within_fence(each_ns, count), whole_ns, finding);
     free(each_ns);
     view_finding_at_submission(m, submits->list[0].ref, finding);
-    snprintf(finding->title, sizeof finding->title,
-             "%s submissions could be part of the one before%s", view_count(count).text, each);
+    snprintf(finding->title, sizeof finding->title, "%s could be part of the one before%s",
+             view_things(count, "submission").text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
              "the submit calls alone took %s.",

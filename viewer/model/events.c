@@ -2,6 +2,7 @@
 /* What the tables tell of each event of a track. Tracks keep nothing but numbers: a row, and in the
  * highest bits which of several things of that row is meant. */
 #include "format/analysis/events.h"
+#include "hal/base/text.h"
 #include "viewer/model/build.h"
 
 enum { VARIETY_SHIFT = 30, ROW_MASK = (1u << VARIETY_SHIFT) - 1 };
@@ -17,9 +18,10 @@ enum hal_status view_event_check(const struct view_model *model)
         model->submissions_count > ROW_MASK)
         return hal_fail(
             HAL_UNSUPPORTED,
-            "%zu calls, %zu command buffers and %zu submissions: no more than %u of each "
-            "can be shown, see 'hal-trace trim'",
-            model->calls_count, model->command_buffers_count, model->submissions_count, ROW_MASK);
+            "%s, %zu command buffers and %s: no more than %u of each can be shown, see 'hal-trace "
+            "trim'",
+            hal_count(model->calls_count, "call", "calls").text, model->command_buffers_count,
+            hal_count(model->submissions_count, "submission", "submissions").text, ROW_MASK);
     return HAL_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "viewer/report/report.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "viewer/describe/compare.h"
 #include "viewer/findings/findings.h"
 #include "viewer/text/text.h"
@@ -128,7 +129,8 @@ static enum hal_status write_timeline(const struct report *r)
             write_clean(r, note);
         }
         if (rows > (uint32_t)shown)
-            fprintf(r->file, "... and %u tracks\n", rows - (uint32_t)shown);
+            fprintf(r->file, "... and %s\n",
+                    hal_count(rows - (uint32_t)shown, "track", "tracks").text);
         if (rows > 2)
             status = write_legend(r, view);
     }

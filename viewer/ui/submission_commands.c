@@ -64,7 +64,7 @@ void view_draw_commands(const struct view_axis *axis, uint32_t submission, int c
     uint64_t index = 0;
     if (!look_at(&in)) {
         char label[64];
-        snprintf(label, sizeof label, "%s commands", view_count(in.work).text);
+        snprintf(label, sizeof label, "%s", view_things(in.work, "command").text);
         if (in.work)
             write_if_it_fits(&in, column, count, label);
         return;

@@ -8,6 +8,7 @@
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "hal/base/moment.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -390,7 +391,7 @@ static void describe_kernels(struct diff_side *side, const void *what, struct tr
     const char *label = trace_reader_string(side->reader, made->label);
     trace_text_printf(text, "kernels '");
     trace_text_label(text, label ? label : "", label ? strlen(label) : 0);
-    trace_text_printf(text, "', %" PRIu64 " bytes", made->size);
+    trace_text_printf(text, "', %s", hal_count(made->size, "byte", "bytes").text);
 }
 
 /* Executables of the same name and entry points, with another source. */
@@ -481,17 +482,16 @@ static void mapped_summary(struct diff *d)
                               : "");
     if (mapped->cut)
         trace_text_printf(&d->text,
-                          "mapped memory is not compared in %" PRIu64
-                          " places: there are too many pieces\n",
-                          mapped->cut);
+                          "mapped memory is not compared in %s: there are too many pieces\n",
+                          hal_count(mapped->cut, "place", "places").text);
 }
 
 static void text_summary(struct diff *d)
 {
     struct trace_text *text = &d->text;
     if (d->limit && d->lines > d->limit)
-        trace_text_printf(text, "... and %" PRIu64 " differences more (--limit=0 shows all)\n",
-                          d->lines - d->limit);
+        trace_text_printf(text, "... and %s more (--limit=0 shows all)\n",
+                          hal_count(d->lines - d->limit, "difference", "differences").text);
     trace_text_printf(text,
                       "%s: submissions %" PRIu64 " same, %" PRIu64 " changed, %" PRIu64
                       " only in A, %" PRIu64 " only in B; commands %" PRIu64 " same, %" PRIu64

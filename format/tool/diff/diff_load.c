@@ -2,6 +2,7 @@
 /* Reading a trace for a comparison. */
 #include "format/tool/diff/diff.h"
 #include "format/tool/support/tool.h"
+#include "hal/base/text.h"
 
 #include "hal/base/hash.h"
 #include "hal/base/mem.h"
@@ -480,8 +481,8 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
                 diff_object(side, trace_submit_command_buffers(submit)[i]);
             commands += object ? object->command_count : 0;
         }
-        trace_text_printf(text, "#s%" PRIu64 ", %" PRIu64 " commands", submit->submission,
-                          commands);
+        trace_text_printf(text, "#s%" PRIu64 ", %s", submit->submission,
+                          hal_count(commands, "command", "commands").text);
         for (uint32_t i = 0; i < submit->command_buffer_count && i < 3; i++) {
             trace_text_printf(text, i ? ", " : " in ");
             name_object(side, text, trace_submit_command_buffers(submit)[i]);
@@ -492,7 +493,8 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
         trace_text_printf(text,
                           item->event->kind == TRACE_HOST_READ ? "read-back of " : "write to ");
         name_object(side, text, access->buffer);
-        trace_text_printf(text, ", %" PRIu64 " bytes at %" PRIu64, access->size, access->offset);
+        trace_text_printf(text, ", %s at %" PRIu64, hal_count(access->size, "byte", "bytes").text,
+                          access->offset);
         break;
     default:
         trace_text_printf(text, "signal of ");
@@ -505,8 +507,8 @@ void diff_describe_found(struct diff_side *side, const struct diff_found *found,
                          struct trace_text *text)
 {
     name_object(side, text, found->buffer);
-    trace_text_printf(text, ", %" PRIu64 " bytes at %" PRIu64, found->end - found->begin,
-                      found->begin);
+    trace_text_printf(text, ", %s at %" PRIu64,
+                      hal_count(found->end - found->begin, "byte", "bytes").text, found->begin);
 }
 
 /* ---- Contents ---- */

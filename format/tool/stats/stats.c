@@ -3,6 +3,7 @@
 #include "format/tool/stats/stats.h"
 
 #include "hal/base/moment.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -91,7 +92,7 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
     trace_text_printf(text, "%-12s %" PRIu64 " in %s", name, tally->count,
                       hal_duration_text(tally->ns).text);
     if (tally->bytes)
-        trace_text_printf(text, ", %" PRIu64 " bytes", tally->bytes);
+        trace_text_printf(text, ", %s", hal_count(tally->bytes, "byte", "bytes").text);
     trace_text_append(text, "\n", 1);
 }
 
@@ -112,12 +113,13 @@ static void print_text(struct trace_text *text, struct stats *s)
 {
     trace_text_printf(text, "submissions  %zu, %s on the device\n", s->submissions.count,
                       hal_duration_text(s->device_ns).text);
-    trace_text_printf(text,
-                      "executed     %" PRIu64 " dispatches (%" PRIu64 " indirect), %" PRIu64
-                      " barriers, %" PRIu64 " fills, %" PRIu64 " copies, %" PRIu64
-                      " updates, %" PRIu64 " bytes moved\n",
-                      s->total.dispatches, s->total.indirect, s->total.barriers, s->total.fills,
-                      s->total.copies, s->total.updates, s->total.transfer_bytes);
+    trace_text_printf(text, "executed     %s (%" PRIu64 " indirect), %s, %s, %s, %s, %s moved\n",
+                      hal_count(s->total.dispatches, "dispatch", "dispatches").text,
+                      s->total.indirect, hal_count(s->total.barriers, "barrier", "barriers").text,
+                      hal_count(s->total.fills, "fill", "fills").text,
+                      hal_count(s->total.copies, "copy", "copies").text,
+                      hal_count(s->total.updates, "update", "updates").text,
+                      hal_count(s->total.transfer_bytes, "byte", "bytes").text);
     print_tally(text, "submit calls", &s->submits);
     print_tally(text, "host waits", &s->waits);
     print_tally(text, "uploads", &s->uploads);

@@ -3,6 +3,7 @@
 #include "format/tool/support/tool.h"
 #include "format/tool/trim/slice.h"
 #include "hal/base/locator.h"
+#include "hal/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,10 +92,10 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
     if (!trace_reader_missing(reader).contents)
         header.base = ""; /* nothing is referred to any more */
     snprintf(edit, sizeof edit,
-             "trim --%s=%.800s: %" PRIu64 " submissions, %" PRIu64 " more that they need, %" PRIu64
-             " as barriers",
+             "trim --%s=%.800s: %s, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
              trim->list ? "submissions" : "scope", trim->list ? trim->list : trim->scope,
-             slice->wanted, slice->needed, slice->emptied);
+             hal_count(slice->wanted, "submission", "submissions").text, slice->needed,
+             slice->emptied);
     HAL_TRY(tool_add_edit(&header, edit, &edits));
     enum hal_status status = trace_rewrite_open(&rewrite, output, &header);
     free(edits);
@@ -112,7 +113,7 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
 static int trim_file(struct trim *trim, const char *path, const struct tool_bases *bases,
                      const struct trace_rewrite_options *output)
 {
-    char words[128];
+    char words[192];
     struct trace_reader *reader;
     enum hal_status status = tool_open(path, bases, &reader);
     if (status != HAL_OK)
@@ -124,9 +125,9 @@ static int trim_file(struct trim *trim, const char *path, const struct tool_base
         slice_find(&trim->slice);
         status = write_slice(trim, reader, output);
     }
-    snprintf(words, sizeof words,
-             "%" PRIu64 " submissions, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
-             trim->slice.wanted, trim->slice.needed, trim->slice.emptied);
+    snprintf(words, sizeof words, "%s, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
+             hal_count(trim->slice.wanted, "submission", "submissions").text, trim->slice.needed,
+             trim->slice.emptied);
     slice_finish(&trim->slice);
     trace_reader_close(reader);
     return tool_written(status, output->path, words);

@@ -4,6 +4,8 @@
  * a wrong result. */
 #include "hal/compiler/msl/bounds.h"
 
+#include "hal/base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -91,15 +93,17 @@ void *msl_bounds_check(const struct msl_bounds *bounds, const void *address, uin
     uint64_t length = 0;
     const uint64_t base = base_of(bounds, number, &length);
     if (!base) {
-        (void)hal_fail(HAL_INVALID, "%s %llu bytes at the address %#llx, which is none", verb,
-                       (unsigned long long)bytes, (unsigned long long)seen);
+        (void)hal_fail(HAL_INVALID, "%s %s at the address %#llx, which is none", verb,
+                       hal_count((unsigned long long)bytes, "byte", "bytes").text,
+                       (unsigned long long)seen);
         return NULL;
     }
     const uint64_t offset = plain - base;
     if (offset <= length && bytes <= length - offset)
         return (void *)(uintptr_t)plain;
     name_memory(bounds, (uint32_t)number, name, sizeof name);
-    (void)hal_fail(HAL_INVALID, "%s %llu bytes at offset %lld of %s %llu", verb,
-                   (unsigned long long)bytes, (long long)offset, name, (unsigned long long)length);
+    (void)hal_fail(HAL_INVALID, "%s %s at offset %lld of %s %llu", verb,
+                   hal_count((unsigned long long)bytes, "byte", "bytes").text, (long long)offset,
+                   name, (unsigned long long)length);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/moment.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "hal/compiler/msl/msl.h"
 #include "hal/compiler/msl/process.h"
 
@@ -183,7 +184,8 @@ enum hal_status msl_compiler_version(char *out_text, size_t bytes)
     struct msl_compiler compiler;
     HAL_TRY(msl_compiler_find(&compiler));
     if (strlen(compiler.version) >= bytes)
-        return hal_fail(HAL_INVALID, "%zu bytes are too few for '%s'", bytes, compiler.version);
+        return hal_fail(HAL_INVALID, "%s too few for '%s'",
+                        hal_count(bytes, "byte is", "bytes are").text, compiler.version);
     snprintf(out_text, bytes, "%s", compiler.version);
     return HAL_OK;
 }

@@ -3,6 +3,8 @@
  * modes and the signal mask belong to the thread. */
 #include "hal/compiler/msl/fiber.h"
 
+#include "hal/base/text.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -113,15 +115,17 @@ enum hal_status msl_stacks_create(size_t count, struct msl_stacks *out_stacks)
     char *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        return hal_fail(HAL_NO_MEMORY, "no address space for %zu stacks of %d bytes: %s", count,
-                        MSL_FIBER_STACK_BYTES, strerror(errno));
+        return hal_fail(HAL_NO_MEMORY, "no address space for %s of %d bytes: %s",
+                        hal_count(count, "stack", "stacks").text, MSL_FIBER_STACK_BYTES,
+                        strerror(errno));
     *out_stacks = (struct msl_stacks){memory, count};
     for (size_t i = 0; i < count; i++) {
         if (mprotect(memory + i * MSL_FIBER_STACK_BYTES, page_bytes(), PROT_NONE) == 0)
             continue;
         const int error = errno;
         msl_stacks_destroy(out_stacks);
-        return hal_fail(HAL_NO_MEMORY, "no guard pages for %zu stacks: %s", count, strerror(error));
+        return hal_fail(HAL_NO_MEMORY, "no guard pages for %s: %s",
+                        hal_count(count, "stack", "stacks").text, strerror(error));
     }
     return HAL_OK;
 }

@@ -3,6 +3,7 @@
 #include "hal/compiler/msl/lex.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <ctype.h>
 
@@ -202,7 +203,8 @@ enum hal_status msl_lex(const char *source, size_t bytes, const char *file,
         .at = source, .end = source + bytes, .file = file, .line = 1, .line_start = true};
     *out_tokens = (struct msl_tokens){0};
     if (bytes > UINT32_MAX / 2)
-        return hal_fail(HAL_INVALID, "a preprocessed source of %zu bytes is too long", bytes);
+        return hal_fail(HAL_INVALID, "a preprocessed source of %s is too long",
+                        hal_count(bytes, "byte", "bytes").text);
     bool fits = add(&lexer, MSL_BLANK, source);
     while (fits && lexer.at < lexer.end) {
         const char *const from = lexer.at;

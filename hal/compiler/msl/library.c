@@ -4,6 +4,7 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/compiler/msl/cache.h"
 #include "hal/compiler/msl/names.h"
 #include "hal/compiler/msl/object.h"
@@ -216,9 +217,9 @@ enum hal_status msl_library_find(const struct msl_library *library, const char *
                         name, function->info.name, other->info.name);
     if (function->info.static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES)
         return hal_fail(HAL_INVALID,
-                        "kernel '%s' of '%s' has %u bytes of threadgroup variables; the limit is "
-                        "%d",
-                        name, library->file, function->info.static_group_memory_bytes,
+                        "kernel '%s' of '%s' has %s of threadgroup variables; the limit is %d",
+                        name, library->file,
+                        hal_count(function->info.static_group_memory_bytes, "byte", "bytes").text,
                         MSL_MAX_GROUP_MEMORY_BYTES);
     *out_function = function;
     return HAL_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hal/compiler/msl/request.h"
 
+#include "hal/base/text.h"
+
 #include <string.h>
 
 enum {
@@ -41,8 +43,8 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
     if (!source->text || !source->bytes)
         return hal_fail(HAL_INVALID, "'%s' is empty", file);
     if (source->bytes > MAX_SOURCE_BYTES)
-        return hal_fail(HAL_INVALID, "'%s' has %zu bytes; the limit is %d", file, source->bytes,
-                        MAX_SOURCE_BYTES);
+        return hal_fail(HAL_INVALID, "'%s' has %s; the limit is %d", file,
+                        hal_count(source->bytes, "byte", "bytes").text, MAX_SOURCE_BYTES);
     if (memchr(source->text, '\0', source->bytes))
         return hal_fail(HAL_INVALID, "'%s' is no text: it holds a zero byte", file);
     HAL_TRY(check_constants(source));

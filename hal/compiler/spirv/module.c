@@ -3,6 +3,7 @@
 #include "hal/compiler/spirv/module.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,8 +66,8 @@ static enum hal_status index_instructions(struct spirv_module *module)
     for (size_t at = HEADER_WORDS; at < module->count; at = next(module, at)) {
         const size_t length = length_at(module, at);
         if (length == 0 || length > module->count - at)
-            return hal_fail(HAL_INVALID, "the instruction at word %zu has %zu words; %zu are left",
-                            at, length, module->count - at);
+            return hal_fail(HAL_INVALID, "the instruction at word %zu has %s; %zu are left", at,
+                            hal_count(length, "word", "words").text, module->count - at);
         const size_t result = result_index(op_at(module, at));
         if (!result || result >= length)
             continue;
@@ -84,10 +85,8 @@ enum hal_status spirv_module_init(const void *data, size_t bytes, struct spirv_m
     struct spirv_module *const module = out_module;
     *module = (struct spirv_module){.count = bytes / sizeof *module->words};
     if (bytes % sizeof *module->words || module->count < HEADER_WORDS)
-        return hal_fail(HAL_INVALID,
-                        "%zu bytes are no SPIR-V: it consists of 32-bit words, %d at "
-                        "least",
-                        bytes, HEADER_WORDS);
+        return hal_fail(HAL_INVALID, "%s no SPIR-V: it consists of 32-bit words, %d at least",
+                        hal_count(bytes, "byte is", "bytes are").text, HEADER_WORDS);
     module->words = hal_alloc(module->count, sizeof *module->words);
     if (!module->words)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu words", module->count);

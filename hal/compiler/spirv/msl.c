@@ -3,6 +3,7 @@
 #include "hal/compiler/spirv/msl.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/compiler/spirv/answer.h"
 
 #include <spirv_cross_c.h>
@@ -155,8 +156,8 @@ static enum hal_status find_push_constants(const struct job *job, uint32_t *next
         HAL_TRY(check(job->context,
                       spvc_compiler_get_declared_struct_size(job->compiler, type, &bytes)));
         if (bytes > UINT16_MAX)
-            return hal_fail(HAL_UNSUPPORTED, "it has %zu bytes of push constants; the limit is %d",
-                            bytes, UINT16_MAX);
+            return hal_fail(HAL_UNSUPPORTED, "it has %s of push constants; the limit is %d",
+                            hal_count(bytes, "byte", "bytes").text, UINT16_MAX);
         job->entry->constant_bytes = (uint32_t)bytes;
         job->entry->constants_slot = *next_slot;
     }
@@ -274,9 +275,8 @@ static enum hal_status translate(struct job *job, const char *name, const char *
                              (uint32_t)spvc_compiler_msl_needs_buffer_size_buffer(job->compiler);
     if (buffers > SPIRV_MAX_BINDINGS)
         return hal_fail(HAL_UNSUPPORTED,
-                        "with push constants and lengths of arrays it uses %u buffers; the limit "
-                        "is %d",
-                        buffers, SPIRV_MAX_BINDINGS);
+                        "with push constants and lengths of arrays it uses %s; the limit is %d",
+                        hal_count(buffers, "buffer", "buffers").text, SPIRV_MAX_BINDINGS);
     if (buffers == job->entry->sizes_slot)
         job->entry->sizes_slot = SPIRV_NO_SLOT;
     return append_source(kernel, source, text);

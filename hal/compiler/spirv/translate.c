@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spirv_translate: from the cache, or by starting hal-spirv-cc. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/compiler/msl/cache.h"
 #include "hal/compiler/msl/process.h"
 #include "hal/compiler/msl/toolchain.h"
@@ -23,8 +24,8 @@ static enum hal_status check_source(const struct spirv_source *source)
     if (!source->data || !source->bytes)
         return hal_fail(HAL_INVALID, "it is empty");
     if (source->bytes > SPIRV_MAX_BYTES)
-        return hal_fail(HAL_INVALID, "it has %zu bytes; the limit is %d", source->bytes,
-                        SPIRV_MAX_BYTES);
+        return hal_fail(HAL_INVALID, "it has %s; the limit is %d",
+                        hal_count(source->bytes, "byte", "bytes").text, SPIRV_MAX_BYTES);
     if (!source->entry_point_count || source->entry_point_count > SPIRV_MAX_ENTRY_POINTS)
         return hal_fail(HAL_INVALID, "%zu entry points; from 1 to %d are possible",
                         source->entry_point_count, SPIRV_MAX_ENTRY_POINTS);

@@ -3,6 +3,7 @@
  * files check*.c; those that need what only a driver knows are there, too, and in timeline.c, and
  * drivers call them (docs/decisions/rules.md). */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -40,8 +41,8 @@ enum hal_status hal_check_label(const char *label)
     const size_t bytes = label ? strlen(label) : 0;
     if (bytes <= HAL_MAX_LABEL_BYTES)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "label '%.32s...' of %zu bytes: the limit is %d", label, bytes,
-                    HAL_MAX_LABEL_BYTES);
+    return hal_fail(HAL_INVALID, "label '%.32s...' of %s: the limit is %d", label,
+                    hal_count(bytes, "byte", "bytes").text, HAL_MAX_LABEL_BYTES);
 }
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
@@ -71,13 +72,14 @@ enum hal_status hal_check_buffer_desc(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "buffer '%s' of 0 bytes: at least 1 is needed", label);
     if (desc->bytes > device->info.max_buffer_bytes && desc->bytes > INT64_MAX)
         return hal_fail(HAL_NO_MEMORY,
-                        "buffer '%s' of %" PRIu64 " bytes (a negative number, %" PRId64
+                        "buffer '%s' of %s (a negative number, %" PRId64
                         "?): the device's limit is %" PRIu64,
-                        label, desc->bytes, (int64_t)desc->bytes, device->info.max_buffer_bytes);
+                        label, hal_count(desc->bytes, "byte", "bytes").text, (int64_t)desc->bytes,
+                        device->info.max_buffer_bytes);
     if (desc->bytes > device->info.max_buffer_bytes)
-        return hal_fail(HAL_NO_MEMORY,
-                        "buffer '%s' of %" PRIu64 " bytes: the device's limit is %" PRIu64, label,
-                        desc->bytes, device->info.max_buffer_bytes);
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s' of %s: the device's limit is %" PRIu64, label,
+                        hal_count(desc->bytes, "byte", "bytes").text,
+                        device->info.max_buffer_bytes);
     if (desc->memory & ~(visible | HAL_MEMORY_DEVICE_LOCAL))
         return hal_fail(HAL_INVALID, "buffer '%s': memory type 0x%x has unknown bits (known: 0x%x)",
                         label, desc->memory, visible | HAL_MEMORY_DEVICE_LOCAL);
@@ -121,12 +123,10 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
     char name[HAL_OBJECT_NAME_BYTES];
     hal_object_name(&buffer->object, name);
     if (bytes == HAL_WHOLE_BUFFER)
-        return hal_fail(HAL_INVALID,
-                        "%s has %" PRIu64 " bytes: offset %" PRIu64 ", to the end, is outside",
-                        name, buffer->bytes, offset);
-    return hal_fail(HAL_INVALID,
-                    "%s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64 " is outside", name,
-                    buffer->bytes, offset, bytes);
+        return hal_fail(HAL_INVALID, "%s has %s: offset %" PRIu64 ", to the end, is outside", name,
+                        hal_count(buffer->bytes, "byte", "bytes").text, offset);
+    return hal_fail(HAL_INVALID, "%s has %s: offset %" PRIu64 " + %" PRIu64 " is outside", name,
+                    hal_count(buffer->bytes, "byte", "bytes").text, offset, bytes);
 }
 
 enum hal_status hal_check_freed(const struct hal_buffer *buffer)
@@ -204,8 +204,8 @@ enum hal_status hal_check_transfer_memory(const struct hal_buffer *buffer, const
     char name[HAL_OBJECT_NAME_BYTES];
     if (memory)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "%s: %" PRIu64 " bytes at a null pointer",
-                    hal_object_name(&buffer->object, name), bytes);
+    return hal_fail(HAL_INVALID, "%s: %s at a null pointer", hal_object_name(&buffer->object, name),
+                    hal_count(bytes, "byte", "bytes").text);
 }
 
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
@@ -219,9 +219,9 @@ enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t of
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
-                    "the mapping of %s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64
-                    " is outside",
-                    hal_object_name(&mapping->buffer->object, name), mapping->bytes, offset, bytes);
+                    "the mapping of %s has %s: offset %" PRIu64 " + %" PRIu64 " is outside",
+                    hal_object_name(&mapping->buffer->object, name),
+                    hal_count(mapping->bytes, "byte", "bytes").text, offset, bytes);
 }
 
 /* ---- Files and transient buffers ---------------------------------------------------------- */
@@ -274,9 +274,10 @@ enum hal_status hal_check_transient_lists(const struct hal_submit_desc *desc, si
 {
     if (desc->wait_count + more > HAL_MAX_LIST || desc->signal_count >= HAL_MAX_LIST)
         return hal_fail(HAL_INVALID,
-                        "transient memory needs room for %zu more waits and 1 more signal: with "
-                        "%zu and %zu they are over the limit of %d",
-                        more, desc->wait_count, desc->signal_count, HAL_MAX_LIST);
+                        "transient memory needs room for %s and 1 more signal: with %zu and %zu "
+                        "they are over the limit of %d",
+                        hal_count(more, "more wait", "more waits").text, desc->wait_count,
+                        desc->signal_count, HAL_MAX_LIST);
     return HAL_OK;
 }
 
@@ -348,8 +349,8 @@ enum hal_status hal_check_operation(const struct hal_device *device,
 {
     HAL_TRY(hal_check_device(device));
     if (desc && desc->command_count)
-        return hal_fail(HAL_INVALID, "a queue operation with %zu command buffers: it takes none",
-                        desc->command_count);
+        return hal_fail(HAL_INVALID, "a queue operation with %s: it takes none",
+                        hal_count(desc->command_count, "command buffer", "command buffers").text);
     return desc ? hal_check_submit(device, desc) : HAL_OK;
 }
 
@@ -362,16 +363,17 @@ enum hal_status hal_check_submit(const struct hal_device *device,
     const uint32_t queues = device->info.queue_count;
     if (queues < HAL_MAX_QUEUES && desc->queues >> queues)
         return hal_fail(HAL_INVALID,
-                        "queue affinity 0x%" PRIx64 ": device '%s' has %u queue%s (queues=N in its "
+                        "queue affinity 0x%" PRIx64 ": device '%s' has %s (queues=N in its "
                         "name asks for more)",
-                        desc->queues, device->info.uri, queues, queues == 1 ? "" : "s");
+                        desc->queues, device->info.uri, hal_count(queues, "queue", "queues").text);
     HAL_TRY(check_values(device, "wait", desc->waits, desc->wait_count));
     HAL_TRY(check_values(device, "signal", desc->signals, desc->signal_count));
     if (desc->command_count > HAL_MAX_LIST)
         return hal_fail(HAL_INVALID, "%zu command buffers in one submission: the limit is %d",
                         desc->command_count, HAL_MAX_LIST);
     if (desc->command_count && !desc->commands)
-        return hal_fail(HAL_INVALID, "%zu command buffers at NULL", desc->command_count);
+        return hal_fail(HAL_INVALID, "%s at NULL",
+                        hal_count(desc->command_count, "command buffer", "command buffers").text);
     for (size_t i = 0; i < desc->command_count; i++) {
         const struct hal_command_buffer *commands = desc->commands[i];
         HAL_TRY(hal_check_belongs(commands ? &commands->object : NULL, "command buffer", device));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for channels and collectives. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -32,13 +33,14 @@ enum hal_status hal_check_channel_desc(struct hal_device *const *devices, size_t
     HAL_TRY(hal_check_label(desc->label));
     const char *label = desc->label ? desc->label : "";
     if (count == 0 || count > HAL_MAX_RANKS || !devices)
-        return hal_fail(HAL_INVALID, "channel '%s' of %zu ranks%s: 1 to %d are possible", label,
-                        count, devices ? "" : " at NULL", HAL_MAX_RANKS);
+        return hal_fail(HAL_INVALID, "channel '%s' of %s%s: 1 to %d are possible", label,
+                        hal_count(count, "rank", "ranks").text, devices ? "" : " at NULL",
+                        HAL_MAX_RANKS);
     if (desc->group_id || desc->group_id_bytes)
         return hal_fail(HAL_UNSUPPORTED,
-                        "channel '%s' with a group's id of %zu bytes: groups of several processes "
-                        "are not possible yet",
-                        label, desc->group_id_bytes);
+                        "channel '%s' with a group's id of %s: groups of several processes are not "
+                        "possible yet",
+                        label, hal_count(desc->group_id_bytes, "byte", "bytes").text);
     return check_devices(devices, count, label);
 }
 
@@ -77,8 +79,8 @@ static enum hal_status check_peer(const struct hal_collective_desc *desc)
         return hal_fail(HAL_INVALID, "%s with peer %u: it has none, 0 is possible", name,
                         desc->peer);
     if (desc->peer >= channel->count)
-        return hal_fail(HAL_INVALID, "%s with peer %u: the channel has %u ranks", name, desc->peer,
-                        channel->count);
+        return hal_fail(HAL_INVALID, "%s with peer %u: the channel has %s", name, desc->peer,
+                        hal_count(channel->count, "rank", "ranks").text);
     if (is_pair && desc->peer == channel->rank)
         return hal_fail(HAL_INVALID, "%s between rank %u and itself", name, desc->peer);
     return HAL_OK;

@@ -2,6 +2,8 @@
 /* The rules for commands as they are recorded. */
 #include "hal/core/recording.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 
 enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
@@ -65,8 +67,9 @@ enum hal_status hal_check_events(const struct hal_command_buffer *commands,
     HAL_TRY(hal_check_recording(commands));
     char name[HAL_OBJECT_NAME_BYTES];
     if (count == 0 || count > HAL_MAX_LIST || !events)
-        return hal_fail(HAL_INVALID, "wait in %s for %zu events%s: 1 to %d are possible",
-                        hal_object_name(&commands->object, name), count, events ? "" : " at NULL",
+        return hal_fail(HAL_INVALID, "wait in %s for %s%s: 1 to %d are possible",
+                        hal_object_name(&commands->object, name),
+                        hal_count(count, "event", "events").text, events ? "" : " at NULL",
                         HAL_MAX_LIST);
     for (size_t i = 0; i < count; i++)
         HAL_TRY(hal_check_belongs(events[i] ? &events[i]->object : NULL, "event",
@@ -94,9 +97,9 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
     HAL_TRY(check_bits(commands, "barrier", "accesses", desc->source_access | desc->target_access,
                        accesses));
     if (desc->buffer_count > HAL_MAX_LIST || (desc->buffer_count && !desc->buffers))
-        return inside(commands,
-                      hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %d",
-                               desc->buffer_count, desc->buffers ? "" : " at NULL", HAL_MAX_LIST));
+        return inside(commands, hal_fail(HAL_INVALID, "barrier with %s%s: the limit is %d",
+                                         hal_count(desc->buffer_count, "buffer", "buffers").text,
+                                         desc->buffers ? "" : " at NULL", HAL_MAX_LIST));
     for (size_t i = 0; i < desc->buffer_count; i++) {
         const struct hal_buffer_barrier *barrier = &desc->buffers[i];
         HAL_TRY(check_operand(commands->object.device, barrier->buffer, barrier->offset,
@@ -126,8 +129,8 @@ enum hal_status hal_check_fill(const struct hal_command_buffer *commands, uint32
 {
     if (pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4)
         return HAL_OK;
-    return inside(commands, hal_fail(HAL_INVALID, "a fill pattern of %u bytes: 1, 2 and 4 exist",
-                                     pattern_bytes));
+    return inside(commands, hal_fail(HAL_INVALID, "a fill pattern of %s: 1, 2 and 4 exist",
+                                     hal_count(pattern_bytes, "byte", "bytes").text));
 }
 
 enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
@@ -140,18 +143,19 @@ enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t sour
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
-                    "copy inside %s: %" PRIu64 " bytes from offset %" PRIu64 " to %" PRIu64
-                    " overlap",
-                    hal_object_name(&source->object, name), bytes, source_offset, target_offset);
+                    "copy inside %s: %s from offset %" PRIu64 " to %" PRIu64 " overlap",
+                    hal_object_name(&source->object, name), hal_count(bytes, "byte", "bytes").text,
+                    source_offset, target_offset);
 }
 
 static enum hal_status check_update(const void *data, uint64_t bytes)
 {
     if (bytes > HAL_MAX_UPDATE_BYTES)
-        return hal_fail(HAL_INVALID, "an update of %" PRIu64 " bytes: the limit is %d", bytes,
-                        HAL_MAX_UPDATE_BYTES);
+        return hal_fail(HAL_INVALID, "an update of %s: the limit is %d",
+                        hal_count(bytes, "byte", "bytes").text, HAL_MAX_UPDATE_BYTES);
     if (bytes && !data)
-        return hal_fail(HAL_INVALID, "an update of %" PRIu64 " bytes from NULL", bytes);
+        return hal_fail(HAL_INVALID, "an update of %s from NULL",
+                        hal_count(bytes, "byte", "bytes").text);
     return HAL_OK;
 }
 
@@ -171,10 +175,11 @@ static enum hal_status check_constants(const struct hal_device *device, const vo
                         offset, bytes);
     if (!hal_range_fits(offset, bytes, most))
         return hal_fail(HAL_INVALID,
-                        "push constants: offset %u + %u is outside the %u bytes of device '%s'",
-                        offset, bytes, most, device->info.uri);
+                        "push constants: offset %u + %u is outside the %s of device '%s'", offset,
+                        bytes, hal_count(most, "byte", "bytes").text, device->info.uri);
     if (bytes && !data)
-        return hal_fail(HAL_INVALID, "push constants: %u bytes from NULL", bytes);
+        return hal_fail(HAL_INVALID, "push constants: %s from NULL",
+                        hal_count(bytes, "byte", "bytes").text);
     return HAL_OK;
 }
 
@@ -205,10 +210,11 @@ static enum hal_status check_bindings(const struct hal_command_buffer *commands,
     if (set >= HAL_MAX_SETS)
         return hal_fail(HAL_INVALID, "descriptor set %u: the last is %d", set, HAL_MAX_SETS - 1);
     if (count > HAL_MAX_BINDINGS)
-        return hal_fail(HAL_INVALID, "descriptor set %u with %zu bindings: the limit is %d", set,
-                        count, HAL_MAX_BINDINGS);
+        return hal_fail(HAL_INVALID, "descriptor set %u with %s: the limit is %d", set,
+                        hal_count(count, "binding", "bindings").text, HAL_MAX_BINDINGS);
     if (count && !bindings)
-        return hal_fail(HAL_INVALID, "descriptor set %u: %zu bindings at NULL", set, count);
+        return hal_fail(HAL_INVALID, "descriptor set %u: %s at NULL", set,
+                        hal_count(count, "binding", "bindings").text);
     for (size_t i = 0; i < count; i++) {
         if (bindings[i].buffer)
             HAL_TRY(hal_add_context(check_binding(commands, &bindings[i]),
@@ -232,10 +238,10 @@ enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const 
         const uint64_t threads = (uint64_t)counts[i] * entry->workgroup_size[i];
         if (threads > UINT32_MAX)
             return hal_fail(HAL_INVALID,
-                            "dispatch of '%s': %u workgroups of %u are %" PRIu64
-                            " threads in dimension %zu, the limit is %u",
-                            entry->name, counts[i], entry->workgroup_size[i], threads, i,
-                            UINT32_MAX);
+                            "dispatch of '%s': %s of %u are %s in dimension %zu, the limit is %u",
+                            entry->name, hal_count(counts[i], "workgroup", "workgroups").text,
+                            entry->workgroup_size[i], hal_count(threads, "thread", "threads").text,
+                            i, UINT32_MAX);
     }
     if (__builtin_mul_overflow((uint64_t)counts[0] * counts[1], (uint64_t)counts[2], &groups) ||
         groups > INT64_MAX)

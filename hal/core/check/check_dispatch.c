@@ -3,6 +3,8 @@
  * the driver found in it and what its layout promises. */
 #include "hal/core/core.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 
 /* A dispatch, direct or not. */
@@ -44,9 +46,9 @@ static enum hal_status fail_unbound(const struct dispatch *dispatch, const char 
     return fail_in(dispatch,
                    hal_fail(HAL_INVALID,
                             "it takes binding %u of descriptor set %u%s%s, but nothing is bound "
-                            "there (the set has %u binding%s)%s",
-                            index, set, whose ? " by its " : "", whose ? whose : "", count,
-                            count == 1 ? "" : "s",
+                            "there (the set has %s)%s",
+                            index, set, whose ? " by its " : "", whose ? whose : "",
+                            hal_count(count, "binding", "bindings").text,
                             forgotten ? "; constants were pushed, but the constant_bytes of its "
                                         "entry point are 0"
                                       : ""));
@@ -73,14 +75,16 @@ static enum hal_status fail_range(const struct hal_entry_binding *wanted,
     hal_object_name(&bound->buffer->object, name);
     if (bound->bytes < wanted->bytes)
         return hal_fail(HAL_INVALID,
-                        "binding %u of descriptor set %u has at least %" PRIu64
-                        " bytes, but %" PRIu64 " of %s (from offset %" PRIu64 ") are bound there",
-                        wanted->index, wanted->set, wanted->bytes, bound->bytes, name,
-                        bound->offset);
-    return hal_fail(HAL_INVALID,
-                    "binding %u of descriptor set %u begins at a multiple of %u bytes, but offset "
-                    "%" PRIu64 " of %s is bound there",
-                    wanted->index, wanted->set, wanted->alignment, bound->offset, name);
+                        "binding %u of descriptor set %u has at least %s, but %" PRIu64
+                        " of %s (from offset %" PRIu64 ") are bound there",
+                        wanted->index, wanted->set, hal_count(wanted->bytes, "byte", "bytes").text,
+                        bound->bytes, name, bound->offset);
+    return hal_fail(
+        HAL_INVALID,
+        "binding %u of descriptor set %u begins at a multiple of %s, but offset %" PRIu64
+        " of %s is bound there",
+        wanted->index, wanted->set, hal_count(wanted->alignment, "byte", "bytes").text,
+        bound->offset, name);
 }
 
 static enum hal_status check_bindings(const struct dispatch *dispatch,
@@ -118,9 +122,9 @@ static enum hal_status check_pushed(const struct dispatch *dispatch, uint32_t pu
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
     return fail_in(dispatch,
-                   hal_fail(HAL_INVALID, "%u bytes of constants were pushed for it, its %s has %u",
-                            pushed_bytes, hal_object_name(&layout->object, name),
-                            layout->constant_bytes));
+                   hal_fail(HAL_INVALID, "%s of constants were pushed for it, its %s has %u",
+                            hal_count(pushed_bytes, "byte", "bytes").text,
+                            hal_object_name(&layout->object, name), layout->constant_bytes));
 }
 
 /* False: the command is no dispatch. */

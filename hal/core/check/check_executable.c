@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for what executables are made of. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -17,15 +18,16 @@ static enum hal_status check_workgroup_arguments(const struct hal_device *device
         total += bytes;
         if (bytes % 16)
             return hal_fail(HAL_INVALID,
-                            "executable '%s', entry point '%s': threadgroup argument %zu has %u "
-                            "bytes, no multiple of 16",
-                            label, entry->name, i, bytes);
+                            "executable '%s', entry point '%s': threadgroup argument %zu has %s, "
+                            "no multiple of 16",
+                            label, entry->name, i, hal_count(bytes, "byte", "bytes").text);
     }
-    if (total > device->info.max_workgroup_memory_bytes)
-        return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': %" PRIu64
-                        " bytes of threadgroup arguments, the limit is %" PRIu64,
-                        label, entry->name, total, device->info.max_workgroup_memory_bytes);
+    if (total > device->info.max_group_memory_bytes)
+        return hal_fail(
+            HAL_INVALID,
+            "executable '%s', entry point '%s': %s of threadgroup arguments, the limit is %" PRIu64,
+            label, entry->name, hal_count(total, "byte", "bytes").text,
+            device->info.max_group_memory_bytes);
     return HAL_OK;
 }
 
@@ -50,8 +52,8 @@ static enum hal_status check_entry_layout(const struct hal_device *device,
     HAL_TRY(hal_check_belongs(&layout->object, "pipeline layout", device));
     if (entry->constant_bytes > layout->constant_bytes)
         return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': %u bytes of constants, its %s has %u",
-                        label, entry->name, entry->constant_bytes,
+                        "executable '%s', entry point '%s': %s of constants, its %s has %u", label,
+                        entry->name, hal_count(entry->constant_bytes, "byte", "bytes").text,
                         hal_object_name(&layout->object, name), layout->constant_bytes);
     if (entry->constant_bytes && entry->constants_slot < layout->set_count && uses_slots(desc))
         return hal_fail(HAL_INVALID,
@@ -80,15 +82,15 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
     }
     if (threads > info->max_workgroup_threads)
         return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': %" PRIu64
-                        " threads per workgroup, the limit is %u",
-                        label, entry->name, threads, info->max_workgroup_threads);
+                        "executable '%s', entry point '%s': %s per workgroup, the limit is %u",
+                        label, entry->name, hal_count(threads, "thread", "threads").text,
+                        info->max_group_threads);
     if (entry->constant_bytes > info->max_constant_bytes || entry->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': %u bytes of constants are no multiple "
-                        "of 4 up to %u, the limit of device '%s'",
-                        label, entry->name, entry->constant_bytes, info->max_constant_bytes,
-                        info->uri);
+                        "executable '%s', entry point '%s': %s of constants are no multiple of 4 "
+                        "up to %u, the limit of device '%s'",
+                        label, entry->name, hal_count(entry->constant_bytes, "byte", "bytes").text,
+                        info->max_constant_bytes, info->uri);
     if (entry->constants_slot >= HAL_MAX_BINDINGS)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u, the last is %d",
@@ -168,10 +170,9 @@ static enum hal_status check_constants(const char *label, const struct hal_execu
     size_t together = 0;
     bool rise = true;
     if (desc->constant_count > HAL_MAX_LIST)
-        return hal_fail(HAL_INVALID,
-                        "executable '%s' has %zu values of specialization constants, the limit is "
-                        "%d",
-                        label, desc->constant_count, HAL_MAX_LIST);
+        return hal_fail(
+            HAL_INVALID, "executable '%s' has %s of specialization constants, the limit is %d",
+            label, hal_count(desc->constant_count, "value", "values").text, HAL_MAX_LIST);
     for (size_t i = 0; i < desc->constant_count; i++) {
         const struct hal_constant *const constant = &desc->constants[i];
         const struct hal_constant *const last = i ? constant - 1 : constant;
@@ -200,15 +201,15 @@ static enum hal_status check_variants(const char *label, const struct hal_execut
     if (desc->variant_count == 0)
         return check_variant(label, desc->format, desc->data, desc->bytes);
     if (desc->data || desc->bytes || desc->format)
-        return hal_fail(HAL_INVALID,
-                        "executable '%s' has %zu variants, and data of its own beside them", label,
-                        desc->variant_count);
+        return hal_fail(HAL_INVALID, "executable '%s' has %s, and data of its own beside them",
+                        label, hal_count(desc->variant_count, "variant", "variants").text);
     if (desc->variant_count > HAL_MAX_VARIANTS)
-        return hal_fail(HAL_INVALID, "executable '%s' has %zu variants, the limit is %d", label,
-                        desc->variant_count, HAL_MAX_VARIANTS);
+        return hal_fail(HAL_INVALID, "executable '%s' has %s, the limit is %d", label,
+                        hal_count(desc->variant_count, "variant", "variants").text,
+                        HAL_MAX_VARIANTS);
     if (!desc->variants)
-        return hal_fail(HAL_INVALID, "executable '%s': %zu variants at NULL", label,
-                        desc->variant_count);
+        return hal_fail(HAL_INVALID, "executable '%s': %s at NULL", label,
+                        hal_count(desc->variant_count, "variant", "variants").text);
     for (size_t i = 0; i < desc->variant_count; i++) {
         const struct hal_executable_variant *variant = &desc->variants[i];
         HAL_TRY(
@@ -227,8 +228,11 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     const char *label = desc->label ? desc->label : "";
     HAL_TRY(check_variants(label, desc));
     if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
-        return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points: 1 to %u are possible",
-                        label, desc->entry_points ? desc->entry_point_count : 0, UINT32_MAX);
+        return hal_fail(HAL_INVALID, "executable '%s' has %s: 1 to %u are possible", label,
+                        hal_count(desc->entry_points ? desc->entry_point_count : 0, "entry point",
+                                  "entry points")
+                            .text,
+                        UINT32_MAX);
     for (size_t i = 0; i < desc->entry_point_count; i++)
         HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
     for (size_t i = 0; desc->layouts && i < desc->entry_point_count; i++) {
@@ -264,11 +268,13 @@ enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
 {
     HAL_TRY(hal_check_cache(cache));
     if (count > HAL_MAX_LIST)
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu executables, the limit is %d",
-                        cache->label ? cache->label : "", count, HAL_MAX_LIST);
+        return hal_fail(HAL_INVALID, "executable cache '%s': %s, the limit is %d",
+                        cache->label ? cache->label : "",
+                        hal_count(count, "executable", "executables").text, HAL_MAX_LIST);
     if (count && !descs)
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu descriptions at NULL",
-                        cache->label ? cache->label : "", count);
+        return hal_fail(HAL_INVALID, "executable cache '%s': %s at NULL",
+                        cache->label ? cache->label : "",
+                        hal_count(count, "description", "descriptions").text);
     return count ? hal_check_struct_size("hal_executable_desc", descs, sizeof *descs) : HAL_OK;
 }
 
@@ -277,9 +283,9 @@ enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_
     if (entry < executable->entry_point_count)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s has %zu entry points: there is no number %u",
-                    hal_object_name(&executable->object, name), executable->entry_point_count,
-                    entry);
+    return hal_fail(
+        HAL_INVALID, "%s has %s: there is no number %u", hal_object_name(&executable->object, name),
+        hal_count(executable->entry_point_count, "entry point", "entry points").text, entry);
 }
 
 /* ---- What the driver found ---------------------------------------------------------------- */
@@ -324,19 +330,19 @@ enum hal_status hal_check_entry_slot(const struct hal_entry_point *entry, bool i
 {
     if (entry->constant_bytes == 0 || is_there)
         return HAL_OK;
-    return hal_fail(HAL_INVALID,
-                    "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
-                    entry->name, entry->constants_slot, entry->constant_bytes);
+    return hal_fail(HAL_INVALID, "kernel '%s' has no [[buffer(%u)]] to receive its %s of constants",
+                    entry->name, entry->constants_slot,
+                    hal_count(entry->constant_bytes, "byte", "bytes").text);
 }
 
 enum hal_status hal_check_entry_constants(const struct hal_entry_point *entry, uint32_t bytes)
 {
     if (bytes <= entry->constant_bytes)
         return HAL_OK;
-    return hal_fail(HAL_INVALID,
-                    "entry point '%s' has %u bytes of push constants in the module, and %u in the "
-                    "executable",
-                    entry->name, bytes, entry->constant_bytes);
+    return hal_fail(
+        HAL_INVALID,
+        "entry point '%s' has %s of push constants in the module, and %u in the executable",
+        entry->name, hal_count(bytes, "byte", "bytes").text, entry->constant_bytes);
 }
 
 enum hal_status hal_check_entry_workgroup_memory(const struct hal_entry_point *entry,
@@ -355,15 +361,13 @@ enum hal_status hal_check_entry_workgroup_memory(const struct hal_entry_point *e
                             "gives it no length (workgroup_argument_bytes)",
                             entry->name, i);
         if (!is_taken && bytes)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes",
-                            entry->name, i, bytes);
+            return hal_fail(HAL_INVALID, "kernel '%s' has no [[threadgroup(%u)]] argument for %s",
+                            entry->name, i, hal_count(bytes, "byte", "bytes").text);
         total += bytes;
     }
     if (total > limit)
         return hal_fail(HAL_INVALID,
-                        "kernel '%s' uses %" PRIu64
-                        " bytes of workgroup memory, the limit is %" PRIu64,
-                        entry->name, total, limit);
+                        "kernel '%s' uses %s of threadgroup memory, the limit is %" PRIu64,
+                        entry->name, hal_count(total, "byte", "bytes").text, limit);
     return HAL_OK;
 }

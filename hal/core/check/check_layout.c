@@ -2,6 +2,8 @@
 /* The rules for layouts, and for what is pushed by them. */
 #include "hal/core/core.h"
 
+#include "hal/base/text.h"
+
 #include <inttypes.h>
 
 static enum hal_status check_binding(const char *label, const struct hal_layout_binding *binding,
@@ -33,8 +35,9 @@ enum hal_status hal_check_set_layout_desc(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "a set layout needs a description");
     const char *label = desc->label ? desc->label : "";
     if (desc->binding_count > HAL_MAX_BINDINGS || (desc->binding_count && !desc->bindings))
-        return hal_fail(HAL_INVALID, "set layout '%s' with %zu bindings%s: the limit is %d", label,
-                        desc->binding_count, desc->bindings ? "" : " at NULL", HAL_MAX_BINDINGS);
+        return hal_fail(HAL_INVALID, "set layout '%s' with %s%s: the limit is %d", label,
+                        hal_count(desc->binding_count, "binding", "bindings").text,
+                        desc->bindings ? "" : " at NULL", HAL_MAX_BINDINGS);
     for (size_t i = 0; i < desc->binding_count; i++)
         HAL_TRY(check_binding(label, &desc->bindings[i], &seen));
     return HAL_OK;
@@ -48,17 +51,19 @@ enum hal_status hal_check_pipeline_layout_desc(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "a pipeline layout needs a description");
     const char *label = desc->label ? desc->label : "";
     if (desc->set_count > HAL_MAX_SETS || (desc->set_count && !desc->sets))
-        return hal_fail(HAL_INVALID, "pipeline layout '%s' with %zu sets%s: the limit is %d", label,
-                        desc->set_count, desc->sets ? "" : " at NULL", HAL_MAX_SETS);
+        return hal_fail(HAL_INVALID, "pipeline layout '%s' with %s%s: the limit is %d", label,
+                        hal_count(desc->set_count, "set", "sets").text,
+                        desc->sets ? "" : " at NULL", HAL_MAX_SETS);
     for (size_t i = 0; i < desc->set_count; i++)
         HAL_TRY(
             hal_check_belongs(desc->sets[i] ? &desc->sets[i]->object : NULL, "set layout", device));
     const struct hal_device_info *info = &device->info;
     if (desc->constant_bytes > info->max_constant_bytes || desc->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
-                        "pipeline layout '%s': %u bytes of constants are no multiple of 4 up to "
-                        "%u, the limit of device '%s'",
-                        label, desc->constant_bytes, info->max_constant_bytes, info->uri);
+                        "pipeline layout '%s': %s of constants are no multiple of 4 up to %u, the "
+                        "limit of device '%s'",
+                        label, hal_count(desc->constant_bytes, "byte", "bytes").text,
+                        info->max_constant_bytes, info->uri);
     return HAL_OK;
 }
 
@@ -105,9 +110,9 @@ enum hal_status hal_check_push_set(const struct hal_command_buffer *commands,
         hal_check_belongs(layout ? &layout->object : NULL, "set layout", commands->object.device));
     hal_object_name(&layout->object, name);
     if (desc->binding_count > HAL_MAX_BINDINGS || (desc->binding_count && !desc->bindings))
-        return hal_fail(HAL_INVALID, "descriptor set %u of %s with %zu bindings%s: the limit is %d",
-                        desc->set, name, desc->binding_count, desc->bindings ? "" : " at NULL",
-                        HAL_MAX_BINDINGS);
+        return hal_fail(HAL_INVALID, "descriptor set %u of %s with %s%s: the limit is %d",
+                        desc->set, name, hal_count(desc->binding_count, "binding", "bindings").text,
+                        desc->bindings ? "" : " at NULL", HAL_MAX_BINDINGS);
     if (desc->dynamic_offset_count != layout->dynamic_count ||
         (layout->dynamic_count && !desc->dynamic_offsets))
         return hal_fail(HAL_INVALID,

@@ -2,6 +2,7 @@
 /* Transient buffers: alloca and dealloca in queue order, from the pool's blocks (pool.h). Both are
  * submissions without commands; the buffer is a subspan of a slab. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -50,10 +51,10 @@ static enum hal_status fail_limit(struct hal_device *device, const struct hal_su
     else
         snprintf(why, sizeof why, "no submitted dealloca gives enough in one piece back");
     return hal_fail(HAL_NO_MEMORY,
-                    "transient buffer '%s' of %" PRIu64 " bytes: %" PRIu64
-                    " bytes are reserved, %" PRIu64 " of them in use, the limit is %" PRIu64
-                    " bytes; %s",
-                    desc->label ? desc->label : "", desc->bytes, now.reserved_bytes, now.used_bytes,
+                    "transient buffer '%s' of %s: %s reserved, %" PRIu64
+                    " of them in use, the limit is %" PRIu64 " bytes; %s",
+                    desc->label ? desc->label : "", hal_count(desc->bytes, "byte", "bytes").text,
+                    hal_count(now.reserved_bytes, "byte is", "bytes are").text, now.used_bytes,
                     limit, why);
 }
 
@@ -63,8 +64,8 @@ static enum hal_status create_slab(struct hal_device *device, const struct hal_b
     const struct hal_buffer_desc slab = {
         .label = "transient memory", .bytes = bytes, .memory = desc->memory};
     return hal_add_context(hal_buffer_create(device, &slab, out_slab),
-                           "transient buffer '%s' of %" PRIu64 " bytes",
-                           desc->label ? desc->label : "", desc->bytes);
+                           "transient buffer '%s' of %s", desc->label ? desc->label : "",
+                           hal_count(desc->bytes, "byte", "bytes").text);
 }
 
 /* A slab more. HAL_NO_MEMORY without *out_is_over: the device has no more; with: the limit. */

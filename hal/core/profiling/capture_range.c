@@ -7,6 +7,7 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/run.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <inttypes.h>
@@ -329,10 +330,8 @@ static void warn_missed(const struct hal_device *device)
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
     describe_seen(device->range, seen);
     const uint64_t submissions = atomic_load(&device->submissions);
-    snprintf(text, sizeof text,
-             "device '%s' was not captured: its %" PRIu64
-             " submission%s did not reach the window%s",
-             device->info.uri, submissions, submissions == 1 ? "" : "s", seen);
+    snprintf(text, sizeof text, "device '%s' was not captured: its %s did not reach the window%s",
+             device->info.uri, hal_count(submissions, "submission", "submissions").text, seen);
     if (!hal_run_report(HAL_RUN_MISSED, text))
         hal_log(HAL_LOG_WARN, "%s", text);
 }

@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
 #include "hal/base/run.h"
+#include "hal/base/text.h"
 #include "hal/core/core.h"
 
 #include <limits.h>
@@ -130,8 +131,8 @@ static void announce_file(struct hal_device *device)
     struct stat info;
     if (device->announced_file && !(run && run[0]) && !hal_profiling_quiet() &&
         stat(device->announced_file, &info) == 0)
-        hal_log_note("captured '%s' into '%s' (%lld bytes)", device->info.uri,
-                     device->announced_file, (long long)info.st_size);
+        hal_log_note("captured '%s' into '%s' (%s)", device->info.uri, device->announced_file,
+                     hal_count((uint64_t)((long long)info.st_size), "byte", "bytes").text);
     free(device->announced_file);
     device->announced_file = NULL;
 }

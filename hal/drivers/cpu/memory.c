@@ -3,6 +3,7 @@
  * writes can be told from what the device writes. Small buffers are slots of shared objects. Where
  * there are no memory objects, memory is private and seen once. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/cpu/cpu.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ static enum hal_status map_view(int descriptor, size_t bytes, uint8_t **out_view
 {
     void *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (view == MAP_FAILED)
-        return hal_fail(HAL_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
+        return hal_fail(HAL_NO_MEMORY, "cannot map %s: %s", hal_count(bytes, "byte", "bytes").text,
+                        strerror(errno));
     *out_view = view;
     return HAL_OK;
 }
@@ -51,7 +53,8 @@ static enum hal_status map_private(size_t bytes, uint8_t **out_view)
     void *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (view == MAP_FAILED)
-        return hal_fail(HAL_NO_MEMORY, "cannot map %zu bytes: %s", bytes, strerror(errno));
+        return hal_fail(HAL_NO_MEMORY, "cannot map %s: %s", hal_count(bytes, "byte", "bytes").text,
+                        strerror(errno));
 #if defined(MADV_NOHUGEPAGE)
     (void)madvise(view, bytes, MADV_NOHUGEPAGE);
 #endif
@@ -153,8 +156,8 @@ static enum hal_status charge(struct cpu_heap *heap, uint64_t bytes)
     pthread_mutex_unlock(&heap->lock);
     if (fits)
         return HAL_OK;
-    return hal_fail(HAL_NO_MEMORY, "%" PRIu64 " of %" PRIu64 " bytes are in use", used,
-                    heap->limit_bytes);
+    return hal_fail(HAL_NO_MEMORY, "%" PRIu64 " of %s are in use", used,
+                    hal_count(heap->limit_bytes, "byte", "bytes").text);
 }
 
 static void credit(struct cpu_heap *heap, uint64_t bytes)
@@ -267,8 +270,8 @@ fail_charge:
     credit(heap, desc->bytes);
 fail:
     free(buffer);
-    return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes",
-                           desc->label ? desc->label : "", desc->bytes);
+    return hal_add_context(status, "buffer '%s' of %s", desc->label ? desc->label : "",
+                           hal_count(desc->bytes, "byte", "bytes").text);
 }
 
 enum hal_status cpu_buffer_create(struct hal_driver_device *self,

@@ -3,6 +3,7 @@
  * On a device with memory of its own, what is not coherent may be managed: host and device have a
  * copy each, and the driver says when one of them is old. Small buffers come out of heaps. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #import "hal/drivers/metal/queue.h"
 
 #include <inttypes.h>
@@ -209,8 +210,8 @@ enum hal_status metal_buffer_create(struct hal_driver_device *self,
         return HAL_OK;
     }
     free(buffer);
-    return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes",
-                           desc->label ? desc->label : "", desc->bytes);
+    return hal_add_context(status, "buffer '%s' of %s", desc->label ? desc->label : "",
+                           hal_count(desc->bytes, "byte", "bytes").text);
 }
 
 /* Metal takes whole pages: those that hold the memory. */
@@ -230,9 +231,9 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
                      page_bytes = hal_align_up(origin + desc->bytes, page);
     if (desc->bytes > most || page_bytes > most)
         return hal_fail(HAL_NO_MEMORY,
-                        "buffer '%s': the pages of its %" PRIu64 " bytes are more than the %" PRIu64
-                        " bytes that Metal takes",
-                        label, desc->bytes, (uint64_t)most);
+                        "buffer '%s': the pages of its %s are more than the %s that Metal takes",
+                        label, hal_count(desc->bytes, "byte", "bytes").text,
+                        hal_count((uint64_t)most, "byte", "bytes").text);
     struct metal_buffer *buffer = hal_alloc(1, sizeof *buffer);
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
@@ -248,8 +249,8 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
     }
     if (!buffer->buffer) {
         free(buffer);
-        return hal_fail(HAL_NO_MEMORY, "buffer '%s': Metal does not take %" PRIu64 " bytes at %p",
-                        label, desc->bytes, pointer);
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s': Metal does not take %s at %p", label,
+                        hal_count(desc->bytes, "byte", "bytes").text, pointer);
     }
     hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
     pthread_mutex_init(&buffer->reading, NULL);

@@ -2,6 +2,7 @@
 /* A function and a pipeline per entry point. They are made by several threads: each takes Metal a
  * while. With an executable cache they are taken from its archive, if all of them are there. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #import "hal/drivers/metal/archive.h"
 
 #include <stdio.h>
@@ -163,12 +164,13 @@ static enum hal_status check_entry(const struct metal_device *device,
     if (!from_spirv) /* whose constants the translation places */
         HAL_TRY(hal_check_entry_slot(wanted, entry->buffer_mask >> wanted->constants_slot & 1));
     if (threads > most)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has workgroups of %llu threads, the limit for it is %llu",
-                        wanted->name, (unsigned long long)threads, (unsigned long long)most);
-    return hal_check_entry_workgroup_memory(wanted, taken,
-                                            entry->pipeline.staticThreadgroupMemoryLength,
-                                            device->device.maxThreadgroupMemoryLength);
+        return hal_fail(HAL_INVALID, "kernel '%s' has workgroups of %s, the limit for it is %llu",
+                        wanted->name,
+                        hal_count((unsigned long long)threads, "thread", "threads").text,
+                        (unsigned long long)most);
+    return hal_check_entry_group_memory(wanted, taken,
+                                        entry->pipeline.staticThreadgroupMemoryLength,
+                                        device->device.maxThreadgroupMemoryLength);
 }
 
 /* Each buffer that the kernel takes is a descriptor set, or its constants. */

@@ -4,6 +4,7 @@
 #include "hal/drivers/vulkan/count_check.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/vulkan/count_check.comp.h"
 
 enum hal_status vulkan_count_check_create(struct vulkan_device *device)
@@ -53,9 +54,9 @@ enum hal_status vulkan_check_counts(const struct vulkan_device *device,
     for (size_t i = 0; i < 3; i++) {
         if (counts[i] > device->limits.maxComputeWorkGroupCount[i])
             return hal_fail(HAL_UNSUPPORTED,
-                            "dispatch of '%s': %u workgroups in dimension %zu, the device's limit "
-                            "is %u",
-                            entry->name, counts[i], i, device->limits.maxComputeWorkGroupCount[i]);
+                            "dispatch of '%s': %s in dimension %zu, the device's limit is %u",
+                            entry->name, hal_count(counts[i], "workgroup", "workgroups").text, i,
+                            device->limits.maxComputeWorkGroupCount[i]);
     }
     return HAL_OK;
 }

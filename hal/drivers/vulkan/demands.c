@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a module needs and the device may lack. Vulkan itself says nothing about either: such a
  * module does anything. */
+#include "hal/base/text.h"
 #include "hal/compiler/spirv/module.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
@@ -68,9 +69,8 @@ enum hal_status vulkan_check_shared(const struct vulkan_device *device,
 {
     const uint64_t bytes = spirv_module_shared_bytes(module, name);
     if (bytes > device->limits.maxComputeSharedMemorySize)
-        return hal_fail(HAL_INVALID,
-                        "entry point '%s': a workgroup shares %" PRIu64
-                        " bytes, the device's limit is %u",
-                        name, bytes, device->limits.maxComputeSharedMemorySize);
+        return hal_fail(
+            HAL_INVALID, "entry point '%s': a workgroup shares %s, the device's limit is %u", name,
+            hal_count(bytes, "byte", "bytes").text, device->limits.maxComputeSharedMemorySize);
     return HAL_OK;
 }

@@ -2,6 +2,7 @@
 /* Device memory. Vulkan allows few allocations and makes them slowly: small ranges share blocks,
  * whose gaps are kept in a list; large ones have a block of their own. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
 #include <inttypes.h>
@@ -216,8 +217,8 @@ enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryR
     if (result == VK_ERROR_FEATURE_NOT_PRESENT)
         return hal_fail(HAL_UNSUPPORTED, "the device has no memory with the properties 0x%x",
                         wanted);
-    return vulkan_fail(result, "%" PRIu64 " bytes, while %" PRIu64 " are in use",
-                       (uint64_t)needs->size, used);
+    return vulkan_fail(result, "%s, while %" PRIu64 " are in use",
+                       hal_count((uint64_t)needs->size, "byte", "bytes").text, used);
 }
 
 /* A type that needs no flushing, as the host has no call at which it could be done. */
@@ -271,8 +272,8 @@ enum hal_status vulkan_memory_import(struct vulkan_device *device,
         free(block);
         return result == VK_ERROR_FEATURE_NOT_PRESENT
                    ? hal_fail(HAL_UNSUPPORTED, "the device sees no memory of the host coherently")
-                   : vulkan_fail(result, "the host's memory at %p, %" PRIu64 " bytes", pages,
-                                 bytes);
+                   : vulkan_fail(result, "the host's memory at %p, %s", pages,
+                                 hal_count(bytes, "byte", "bytes").text);
     }
     *out_memory = (struct vulkan_memory){block, 0, bytes};
     return HAL_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dispatches and what they see: descriptors, constants, counts from buffers. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/vulkan/program.h"
 
 #include <inttypes.h>
@@ -25,11 +26,11 @@ static enum hal_status check_binding(const struct vulkan_builder *builder,
     char name[HAL_OBJECT_NAME_BYTES], buffer[HAL_OBJECT_NAME_BYTES];
     if (!place->is_uniform && binding->bytes > limits->maxStorageBufferRange)
         return hal_fail(HAL_UNSUPPORTED,
-                        "%s, dispatch %u: kernel '%s', set %u, binding %u: %" PRIu64
-                        " bytes of %s are bound, the device's limit is %u",
+                        "%s, dispatch %u: kernel '%s', set %u, binding %u: %s of %s are bound, the "
+                        "device's limit is %u",
                         hal_object_name(&builder->commands->object, name), builder->dispatch_number,
                         launch->executable->entry_points[launch->entry].name, place->set,
-                        place->binding, binding->bytes,
+                        place->binding, hal_count(binding->bytes, "byte", "bytes").text,
                         hal_object_name(&binding->buffer->object, buffer),
                         limits->maxStorageBufferRange);
     return HAL_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers, and how the host sees them. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
 #include <inttypes.h>
@@ -35,7 +36,7 @@ static enum hal_status create_bound(struct vulkan_device *device, uint64_t bytes
     VkMemoryRequirements needs;
     VkResult result = create_buffer(device, bytes, NULL, out_buffer, &needs);
     if (result != VK_SUCCESS)
-        return vulkan_fail(result, "a buffer of %" PRIu64 " bytes", bytes);
+        return vulkan_fail(result, "a buffer of %s", hal_count(bytes, "byte", "bytes").text);
     const enum hal_status status = vulkan_memory_take(device, &needs, wanted, also, out_memory);
     if (status == HAL_OK) {
         result = vk.BindBufferMemory(device->device, *out_buffer, out_memory->block->memory,
@@ -137,7 +138,8 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
                               &buffer->memory);
     if (status != HAL_OK) {
         free(buffer);
-        return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);
+        return hal_add_context(status, "buffer '%s' of %s", label,
+                               hal_count(desc->bytes, "byte", "bytes").text);
     }
     complete(device, desc, buffer);
     *out = &buffer->base;
@@ -170,9 +172,8 @@ static enum hal_status import_pages(struct vulkan_device *device, uint64_t bytes
         return vulkan_fail(result, "a buffer over %" PRIu64 " bytes of the host", bytes);
     const enum hal_status status =
         needs.size > whole
-            ? hal_fail(HAL_UNSUPPORTED,
-                       "the device needs %" PRIu64 " bytes of memory, the pages have %" PRIu64,
-                       (uint64_t)needs.size, whole)
+            ? hal_fail(HAL_UNSUPPORTED, "the device needs %s of memory, the pages have %" PRIu64,
+                       hal_count((uint64_t)needs.size, "byte", "bytes").text, whole)
             : vulkan_memory_import(device, &needs, pages, whole, &buffer->memory);
     if (status == HAL_OK) {
         result =
@@ -204,9 +205,9 @@ enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
                         pointer, alignment);
     const uint64_t origin = (uintptr_t)pointer % device->import_alignment;
     if (desc->bytes > device->max_allocation_bytes - origin)
-        return hal_fail(HAL_NO_MEMORY,
-                        "buffer '%s' of %" PRIu64 " bytes: the device's limit is %" PRIu64 " bytes",
-                        label, desc->bytes, device->max_allocation_bytes);
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s' of %s: the device's limit is %" PRIu64 " bytes",
+                        label, hal_count(desc->bytes, "byte", "bytes").text,
+                        device->max_allocation_bytes);
     struct vulkan_buffer *buffer = hal_alloc(1, sizeof *buffer);
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
@@ -215,7 +216,8 @@ enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
         import_pages(device, origin + desc->bytes, (uint8_t *)pointer - origin, buffer);
     if (status != HAL_OK) {
         free(buffer);
-        return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);
+        return hal_add_context(status, "buffer '%s' of %s", label,
+                               hal_count(desc->bytes, "byte", "bytes").text);
     }
     complete(device, desc, buffer);
     buffer->base.imported = pointer;

@@ -3,6 +3,7 @@
  * more, with a barrier before each dispatch and its begin and end written between: the times are
  * those of dispatches that run alone. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
 enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_program *program,
@@ -19,7 +20,8 @@ enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_
     const VkResult result = vk.CreateQueryPool(device->device, &info, NULL, &program->times);
     if (result != VK_SUCCESS) {
         program->times = VK_NULL_HANDLE;
-        return vulkan_fail(result, "the times of %u dispatches", dispatches);
+        return vulkan_fail(result, "the times of %s",
+                           hal_count(dispatches, "dispatch", "dispatches").text);
     }
     vk.CmdResetQueryPool(target, program->times, 0, 2 * dispatches);
     return HAL_OK;

@@ -144,19 +144,19 @@ TEST(lengths_must_agree)
     struct two_submits s;
     make_submits(&s);
     s.chunk.n_begin_ns = 1;
-    expect_refused(&s, HAL_CORRUPT, "begin_ns has 1 values, expected 2");
+    expect_refused(&s, HAL_CORRUPT, "begin_ns has 1 value, expected 2");
     make_submits(&s);
     s.submit.n_queue = 1;
-    expect_refused(&s, HAL_CORRUPT, "queue has 1 values, expected 2");
+    expect_refused(&s, HAL_CORRUPT, "queue has 1 value, expected 2");
     make_submits(&s);
     s.submit.n_wait_count = 1;
-    expect_refused(&s, HAL_CORRUPT, "wait_count has 1 values, expected 2");
+    expect_refused(&s, HAL_CORRUPT, "wait_count has 1 value, expected 2");
     make_submits(&s);
     s.submit.n_wait_value = 2;
     expect_refused(&s, HAL_CORRUPT, "wait_value has 2 values, expected 1");
     make_submits(&s);
     s.wait_count[1] = 1; /* two waits, one value each */
-    expect_refused(&s, HAL_CORRUPT, "wait_semaphore has 1 values, expected 2");
+    expect_refused(&s, HAL_CORRUPT, "wait_semaphore has 1 value, expected 2");
     make_submits(&s);
     s.chunk.submit = NULL;
     expect_refused(&s, HAL_CORRUPT, "no columns");

@@ -284,7 +284,7 @@ TEST(barriers)
     range.buffer = NULL;
     assert_fails(hal_command_barrier(commands, &desc), HAL_INVALID, "buffer is NULL");
     desc.buffers = NULL;
-    assert_fails(hal_command_barrier(commands, &desc), HAL_INVALID, "1 buffers at NULL");
+    assert_fails(hal_command_barrier(commands, &desc), HAL_INVALID, "1 buffer at NULL");
 }
 
 TEST(bindings_and_constants)

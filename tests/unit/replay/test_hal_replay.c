@@ -37,8 +37,7 @@ TEST_ON(a_wrong_byte_is_a_difference, struct fixture *fixture)
     builder_host_read(b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu"), 1);
-    fixture_expect(fixture, fixture->out,
-                   "DIFFERENT: 1 read-backs compared (8 bytes), 1 different");
+    fixture_expect(fixture, fixture->out, "DIFFERENT: 1 read-back compared (8 bytes), 1 different");
     fixture_expect(fixture, fixture->out,
                    "first difference: #s12: buffer 'result', offset 15: 1 of the 8");
     fixture_expect(fixture, fixture->out, "as f32: expected 4, got 1");
@@ -124,7 +123,7 @@ TEST_ON(without_reads_nothing_is_proved, struct fixture *fixture)
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu"), 5);
     fixture_expect(fixture, fixture->out,
-                   "same as far as it could be compared: 1 read-backs compared");
+                   "same as far as it could be compared: 1 read-back compared");
     fixture_expect(fixture, fixture->out, "1 not recorded");
 }
 
@@ -142,7 +141,7 @@ TEST_ON(a_truncated_trace_says_so, struct fixture *fixture)
     assert_int_equal(truncate(fixture->path, status.st_size + 1), 0);
     assert_exit(replay(fixture, "--device=cpu"), 5);
     fixture_expect(fixture, fixture->out, "incomplete: ");
-    fixture_expect(fixture, fixture->out, "1 read-backs compared (2 bytes)");
+    fixture_expect(fixture, fixture->out, "1 read-back compared (2 bytes)");
     assert_exit(replay(fixture, "--json"), 5);
     fixture_expect(fixture, fixture->out, "\"complete\":false");
 }
@@ -179,7 +178,7 @@ TEST_ON(a_self_test_passes, struct fixture *fixture)
     char *const arguments[] = {"hal-replay", "--selftest", NULL};
     assert_exit(fixture_run(fixture, fixture->program, arguments), 0);
     fixture_expect(fixture, fixture->out,
-                   "ok       what was captured replays the same: 1 read-backs");
+                   "ok       what was captured replays the same: 1 read-back");
     fixture_expect(fixture, fixture->out, "ok       changed: one byte of an input: ");
     fixture_expect(fixture, fixture->out, "ok       changed: one command: ");
     fixture_expect(fixture, fixture->out, "ok       changed: one barrier: ");

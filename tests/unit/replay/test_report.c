@@ -272,16 +272,16 @@ TEST(a_comparison_says_which_is_which)
     expect(replay_print_text, &summary,
            "time: 1.000 ms, and 2.000 ms with other.pb.zst: 0.500x as fast (95 % interval 0.400 to "
            "0.600, 6 pairs): SLOWER\n");
-    expect(replay_print_text, &summary, "\nSLOWER: 1 read-backs compared (0 bytes), 0 different, ");
+    expect(replay_print_text, &summary, "\nSLOWER: 1 read-back compared (0 bytes), 0 different, ");
     expect(replay_print_json, &summary, "\"exit_code\":1,\"result\":\"slower\",");
     expect(replay_print_json, &summary, "\"slower\":true,");
     summary.different_runs = 1; /* of either way */
-    expect(replay_print_text, &summary, "\nDIFFERENT: 1 read-backs compared ");
+    expect(replay_print_text, &summary, "\nDIFFERENT: 1 read-back compared ");
     expect(replay_print_json, &summary, "\"exit_code\":1,\"result\":\"different\",");
     expect(replay_print_json, &summary, "\"slower\":true,");
     summary.different_runs = 0;
     summary.error = "the report's end";
-    expect(replay_print_text, &summary, "\ngave up: 1 read-backs compared ");
+    expect(replay_print_text, &summary, "\ngave up: 1 read-back compared ");
     expect(replay_print_json, &summary, "\"result\":\"error\",");
     summary.error = "";
     summary.slower = false;

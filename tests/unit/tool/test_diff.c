@@ -305,7 +305,7 @@ TEST(other_bytes_in_mapped_memory_are_found)
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_other, .after = see_filled}),
         1);
-    says("! #s0: other bytes in mapped memory: 'shared', 1 bytes at 5\n");
+    says("! #s0: other bytes in mapped memory: 'shared', 1 byte at 5\n");
     says(" 1 different, 0 not decided");
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_less, .after = see_filled}), 1);
@@ -318,7 +318,7 @@ TEST(other_bytes_in_mapped_memory_are_found)
     says("! #s0: other bytes in mapped memory: 'shared', 32 bytes at 0\n");
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_whole, .after = see_other}), 1);
-    says("! in the end: other bytes in mapped memory: 'shared', 1 bytes at 63\n");
+    says("! in the end: other bytes in mapped memory: 'shared', 1 byte at 63\n");
     assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
     assert_int_equal(run("diff -q a.pb.zst b.pb.zst"), 1);
 }

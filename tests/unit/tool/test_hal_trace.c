@@ -210,7 +210,7 @@ TEST(info_says_what_and_how_much)
     says("42 on box, Linux");
     says("device     cpu: CPU");
     says("2023-11-14 22:13:20 UTC");
-    says("1 submissions, 2 commands: 1 dispatches, 0 barriers");
+    says("1 submission, 2 commands: 1 dispatch, 0 barriers");
     says("complete");
     assert_int_equal(run("info t.pb.zst --json"), 0); /* the options stand where they like */
     says("\"submissions\":1,\"dispatches\":1,\"barriers\":0");

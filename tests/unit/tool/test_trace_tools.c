@@ -91,7 +91,7 @@ TEST(stats_count_what_was_executed)
          "\"median_ns\":null,\"low_ns\":null,\"high_ns\":null,\"min_ns\":null,\"max_ns\":null,"
          "\"warm_up\":0}");
     assert_int_equal(run("hal-trace stats t.pb.zst"), 0);
-    says("4 dispatches (0 indirect), 1 barriers");
+    says("4 dispatches (0 indirect), 1 barrier");
     says("      700 ns  (300 ns to 1.002 us)      twice");
 }
 

@@ -386,19 +386,19 @@ TEST(only_what_is_needed_stays)
     struct machine m;
     write_known("k.pb.zst");
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 k.pb.zst"), 0);
-    says("1 submissions, 0 more that they need, 1 as barriers");
+    says("1 submission, 0 more that they need, 1 as barriers");
     interpret("t.pb.zst", &m, 0);
     assert_int_equal(m.works, 1);
     assert_int_equal(m.reads, 1);
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=3..3 k.pb.zst"), 0);
-    says("1 submissions, 1 more that they need, 2 as barriers");
+    says("1 submission, 1 more that they need, 2 as barriers");
     interpret("t.pb.zst", &m, 0);
     assert_int_equal(m.works, 2);
     assert_int_equal(m.reads, 1);
     assert_int_equal(run("hal-trace info t.pb.zst"), 0);
-    says("changed    trim --submissions=3..3: 1 submissions, 1 more");
+    says("changed    trim --submissions=3..3: 1 submission, 1 more");
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --scope=alone k.pb.zst"), 0);
-    says("1 submissions, 0 more that they need, 1 as barriers");
+    says("1 submission, 0 more that they need, 1 as barriers");
     assert_int_equal(run("hal-trace dump t.pb.zst | grep -c 'scope_begin name=\"alone\"'"), 0);
     assert_int_equal(run("hal-trace dump t.pb.zst | grep 'buffer_create'"), 0);
     assert_null(strstr(output, "buffer=1 "));
@@ -429,7 +429,7 @@ TEST(what_waits_for_itself_alone_goes)
     builder_semaphore_wait(&b, 0, &inner[1], 1, INT64_MAX);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s0 w.pb.zst"), 0);
-    says("1 submissions, 0 more that they need, 0 as barriers");
+    says("1 submission, 0 more that they need, 0 as barriers");
     interpret("t.pb.zst", &m, 0);
 }
 
@@ -458,8 +458,7 @@ TEST(what_was_overwritten_is_not_needed)
         builder_host_read(&b, 4, 0, bytes, BYTES);
         assert_int_equal(builder_close(&b, NULL), HAL_OK);
         assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 o.pb.zst"), 0);
-        says(half ? "1 submissions, 2 more that they need"
-                  : "1 submissions, 1 more that they need");
+        says(half ? "1 submission, 2 more that they need" : "1 submission, 1 more that they need");
         interpret("t.pb.zst", &m, 0);
         assert_int_equal(m.works, 2 + half);
         assert_int_equal(m.reads, 1);
@@ -471,9 +470,9 @@ TEST(files_are_read_and_written_by_what_is_needed)
 {
     static const struct {
         const char *trimmed, *says;
-    } cases[] = {{"#s1", "1 submissions, 1 more that they need"},
-                 {"#s2", "1 submissions, 2 more that they need"},
-                 {"#s3", "1 submissions, 0 more that they need"}};
+    } cases[] = {{"#s1", "1 submission, 1 more that they need"},
+                 {"#s2", "1 submission, 2 more that they need"},
+                 {"#s3", "1 submission, 0 more that they need"}};
     struct trace_builder b;
     struct world world;
     open_trace(&b, "f.pb.zst", &world);

@@ -2,6 +2,7 @@
 /* Runs the steps over a module's kernels, with LLVM's own passes between them. */
 #include "hal/compiler/msl/fission/pass.h"
 
+#include "hal/base/text.h"
 #include "hal/compiler/msl/fission/pipeline.h"
 #include "hal/compiler/msl/fission/positions.h"
 
@@ -177,8 +178,10 @@ static enum hal_status open_kernel(struct fission *f, LLVMModuleRef module,
     if (!f->function || !LLVMCountBasicBlocks(f->function))
         return hal_fail(HAL_NOT_FOUND, "there is no function '%s'", kernel->function);
     if (LLVMCountParams(f->function) != MSL_FISSION_PARAMETERS)
-        return hal_fail(HAL_INVALID, "'%s' is no thread function: it takes %u parameters, not %d",
-                        kernel->function, LLVMCountParams(f->function), MSL_FISSION_PARAMETERS);
+        return hal_fail(HAL_INVALID, "'%s' is no thread function: it takes %s, not %d",
+                        kernel->function,
+                        hal_count(LLVMCountParams(f->function), "parameter", "parameters").text,
+                        MSL_FISSION_PARAMETERS);
     for (unsigned i = 0; i < MSL_FISSION_PARAMETERS; i++)
         if (LLVMTypeOf(LLVMGetParam(f->function, i)) !=
             (i == MSL_FISSION_LAUNCH ? f->pointer : f->i32))

@@ -3,6 +3,8 @@
  * next. */
 #include "hal/compiler/msl/fission/split.h"
 
+#include "hal/base/text.h"
+
 #include <stdlib.h>
 
 enum { MAX_CONTEXT_BYTES = 1 << 20 }; /* of stack, next to what the kernel itself needs */
@@ -211,6 +213,8 @@ bool fission_build_loops(struct fission *f)
     const bool fits = s.context_bytes <= MAX_CONTEXT_BYTES;
     finish(&s);
     fission_free_removed(f);
-    return fits || fission_refuse(f, "its threads keep %llu bytes across barriers; %d are allowed",
-                                  (unsigned long long)s.context_bytes, MAX_CONTEXT_BYTES);
+    return fits ||
+           fission_refuse(f, "its threads keep %s across barriers; %d are allowed",
+                          hal_count((unsigned long long)s.context_bytes, "byte", "bytes").text,
+                          MAX_CONTEXT_BYTES);
 }
