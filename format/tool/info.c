@@ -188,12 +188,13 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         trace_text_printf(text, "complete");
     }
     if (health->ring_stalls) {
-        trace_text_printf(text, "; threads waited %" PRIu64 " times for the writer, %s",
-                          health->ring_stalls,
+        trace_text_printf(text, "; threads waited %s for the writer, %s",
+                          hal_count(health->ring_stalls, "time", "times").text,
                           hal_duration_text((int64_t)health->ring_stall_ns).text);
     }
     if (health->digest_only)
-        trace_text_printf(text, "; %" PRIu64 " reads as digests only", health->digest_only);
+        trace_text_printf(text, "; %s as digests only",
+                          hal_count(health->digest_only, "read", "reads").text);
     if (health->recovered)
         trace_text_printf(text, "; recovered: the process ended before the capture did");
     if (health->over_budget_bytes) {

@@ -130,7 +130,8 @@ static enum hal_status print_stacks(struct symbolize *s)
             uses.counts[id] ? trace_reader_stack(s->reader, id) : NULL;
         if (!stack)
             continue;
-        trace_text_printf(&s->text, "stack %u, used %" PRIu64 " times\n", id, uses.counts[id]);
+        trace_text_printf(&s->text, "stack %u, used %s\n", id,
+                          hal_count(uses.counts[id], "time", "times").text);
         for (uint32_t i = 0; i < stack->frame_count; i++) {
             trace_text_printf(&s->text, "    ");
             s->named += name_frame(s, stack->frames[i], &s->text);

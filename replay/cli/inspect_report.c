@@ -32,8 +32,8 @@ void replay_print_inspect(FILE *file, const struct replay_program *program,
                 replay_type_name(result->dump_types[i]), hal_shown(program->dumps[i].path).text);
     if (!look->has_loop)
         return;
-    fprintf(file, "%s, %s, alone, %" PRIu64 " times:\n", hal_locator_print(&look->loop, where),
-            hal_shown(result->loop_name).text, result->loop_runs);
+    fprintf(file, "%s, %s, alone, %s:\n", hal_locator_print(&look->loop, where),
+            hal_shown(result->loop_name).text, hal_count(result->loop_runs, "time", "times").text);
     print_times(file, "from submit to end", &result->loop);
     print_times(file, "an empty submission", &result->empty);
 }

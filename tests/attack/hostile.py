@@ -50,7 +50,7 @@ DEEDS = {
     "network": "long s = call(41, 2, 1, 0, 0); unsigned char a[16] = {2, 0, PORT >> 8, PORT & 255, 127, 0, 0, 1};"
                " call(42, s, (long)a, 16, 0);",
     "exec": 'const char *v[] = {"/bin/chmod", "777", "FILE", 0}; call(59, (long)v[0], (long)v, 0, 0);',
-    "forge": 'static const char m[] = "same: 1 read-backs compared (128 bytes), 0 different\\n"; call(1, 1, (long)m,'
+    "forge": 'static const char m[] = "same: 1 read-back compared (128 bytes), 0 different\\n"; call(1, 1, (long)m,'
              " sizeof m - 1, 0); call(231, 0, 0, 0, 0);",
     "forge json": 'static const char m[] = "{\\"result\\":\\"same\\"}\\n"; for (int f = 1; f < 64; f++) call(1, f, (long)m,'
                   " sizeof m - 1, 0); call(231, 0, 0, 0, 0);",

@@ -215,7 +215,7 @@ static void infer(struct suite *suite, uint64_t which)
         check_ok(suite, status);
         check_u64(suite, format, known[which].wanted);
     } else {
-        check_fails(suite, status, HAL_NOT_FOUND, "bytes");
+        check_fails(suite, status, HAL_NOT_FOUND, "byte");
         check_u64(suite, format, 77);
     }
 }
@@ -260,7 +260,7 @@ static const char *refuse_lists(struct cached *cached, char *room)
                    strstr(hal_message(), "kept") && strstr(hal_message(), "3 descriptions"));
     WANT(room, hal_executable_cache_prepare(cached->cache, &source.desc, 1, NULL, NULL, NULL) ==
                        HAL_INVALID &&
-                   strstr(hal_message(), "1 places"));
+                   strstr(hal_message(), "1 place"));
     WANT(room, hal_executable_cache_prepare(cached->cache, &source.desc, HAL_MAX_LIST + 1, NULL,
                                             &executable, NULL) == HAL_INVALID &&
                    strstr(hal_message(), "65537") && strstr(hal_message(), "65536"));

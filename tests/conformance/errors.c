@@ -200,7 +200,7 @@ static void executable_descriptions(struct suite *suite, uint64_t which)
         return;
     default:
         desc.constant_count = 1;
-        refuse_executable(suite, &desc, HAL_INVALID, "1 specialization constants", "NULL");
+        refuse_executable(suite, &desc, HAL_INVALID, "1 specialization constant", "NULL");
         desc.constants = &constants[0];
         refuse_executable(suite, &desc, HAL_INVALID, "constant 3", "0x2");
         desc.constants = &constants[1];

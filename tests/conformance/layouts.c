@@ -333,7 +333,7 @@ static void wrong_pipeline_layouts(struct suite *suite, uint64_t unused)
         struct hal_pipeline_layout_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{0, "P", five, 5, 0}, "5 sets", "4"},         {{0, "P", NULL, 1, 0}, "1 sets", "NULL"},
+        {{0, "P", five, 5, 0}, "5 sets", "4"},         {{0, "P", NULL, 1, 0}, "1 set", "NULL"},
         {{0, "P", &null, 1, 0}, "set layout", "NULL"}, {{0, "P", five, 1, 6}, "6 bytes", limit},
         {{0, "P", five, 1, most + 4}, over, limit},
     };
@@ -413,7 +413,7 @@ static void wrong_executables(struct suite *suite, uint64_t unused)
     desc.layouts = &one;
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 "combine", is_msl ? "[[buffer(1)]]" : "descriptor set 1", "'one'",
-                is_msl ? "1 descriptor sets" : "");
+                is_msl ? "1 descriptor set" : "");
     if (!is_msl)
         return; /* slots are Metal's */
     struct hal_entry_point slot = entries[0];

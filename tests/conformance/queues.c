@@ -198,7 +198,7 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
     const struct hal_submit_desc with_commands = {.commands = &commands, .command_count = 1};
     (void)argument;
     check_ok(suite, hal_command_buffer_end(commands));
-    check_fails(suite, hal_queue_barrier(device, &with_commands), HAL_INVALID, "1 command buffers",
+    check_fails(suite, hal_queue_barrier(device, &with_commands), HAL_INVALID, "1 command buffer",
                 "none");
     check_fails(suite, hal_queue_fill(device, NULL, buffer, 60, 5, 0, 1), HAL_INVALID, "'small'",
                 "64", "60 + 5");

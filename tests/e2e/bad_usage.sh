@@ -26,7 +26,7 @@ why="executable 'scale.metal': scale.metal:7: error: use of undeclared identifie
 run 0 "$bin/hal-trace" stats bad.pb.zst
 says stdout 'failed calls 1'
 says stdout "  1 × hal_executable_create, first at "
-says stdout "us: invalid, $why"
+says stdout "ms: invalid, $why"
 run 0 "$bin/hal-trace" stats --json bad.pb.zst
 says stdout '"failed_calls":[{"call":"hal_executable_create","status":"invalid","message":"executable '
 run 0 "$bin/hal-view" --print=findings bad.pb.zst

@@ -18,9 +18,9 @@ run 0 "$bin/hal-replay" outputs.pb.zst
 says stdout '1 by digest, 0 not recorded'
 [ "$(compared)" = 1 ] || fail "the digest was not compared"
 run 0 "$bin/hal-trace" info outputs.pb.zst
-says stdout '1 reads as digests only'
+says stdout '1 read as digests only'
 run 0 "$bin/hal-view" --print=summary outputs.pb.zst
-says stdout '1 reads as digests only'
+says stdout '1 read as digests only'
 run 0 "$bin/change-trace" outputs.pb.zst changed.pb.zst change-byte "values 0"
 run 1 "$bin/hal-replay" changed.pb.zst
 says stdout 'have another SHA-256'
@@ -233,7 +233,7 @@ says stdout 'all right'
 says stderr 'hal_executable_create is left out of the trace: an executable of 1 variant'
 run 0 "$bin/hal-trace" verify long.pb.zst
 run 0 "$bin/hal-trace" info long.pb.zst
-says stdout '1 calls that no replay can do'
+says stdout '1 call that no replay can do'
 run 0 "$bin/hal-trace" dump --json long.pb.zst
 says stdout '"call":"hal_executable_create","message":"an executable of 1 variant'
 run 0 "$bin/hal-view" --print=summary long.pb.zst
@@ -241,7 +241,7 @@ run 4 "$bin/hal-replay" long.pb.zst
 one_line
 says stderr 'no replay can repeat a call of hal_executable_create: an executable of 1 variant'
 run 1 "$bin/hal-replay" --allow-unsupported long.pb.zst
-says stdout '1 calls that no replay can repeat were left out'
+says stdout '1 call that no replay can repeat was left out'
 says stdout 'commands that need what those had made were left out'
 [ "$(compared)" = 1 ] || fail "the result that nobody computed was not compared"
 run 0 "$bin/hal-capture" -o long.pb.zst -f -- "$bin/e2e-app" long-kernel

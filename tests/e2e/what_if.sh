@@ -37,7 +37,7 @@ says stdout '"what_if":{"change":"queues=1,coalesce-submissions","changed":false
 
 # More queues than the trace's device had: it is opened with so many, unless one is chosen.
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=queues=2 token.pb.zst
-says stdout "1 queues become 2"
+says stdout "1 queue becomes 2"
 says stdout "verified: 12 of 12 runs"
 run 4 "$bin/hal-replay" --trusted '--device=cpu?queues=1' --what-if=queues=3 token.pb.zst
 says stderr "device 'cpu?"

@@ -342,8 +342,9 @@ enum hal_status hal_check_end(const struct hal_command_buffer *commands)
     if (commands->recording->open_groups == 0)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s ends with %u open debug groups",
-                    hal_object_name(&commands->object, name), commands->recording->open_groups);
+    return hal_fail(
+        HAL_INVALID, "%s ends with %s", hal_object_name(&commands->object, name),
+        hal_count(commands->recording->open_groups, "open debug group", "open debug groups").text);
 }
 
 enum hal_status hal_check_signalled(const struct hal_command_buffer *commands, uint32_t number,

@@ -245,8 +245,10 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
                         "'%s'",
                         label, desc->cache->label ? desc->cache->label : "", device->info.uri);
     if (desc->constant_count && !desc->constants)
-        return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
-                        desc->constant_count);
+        return hal_fail(
+            HAL_INVALID, "executable '%s': %s at NULL", label,
+            hal_count(desc->constant_count, "specialization constant", "specialization constants")
+                .text);
     return check_constants(label, desc);
 }
 

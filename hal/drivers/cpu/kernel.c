@@ -2,6 +2,7 @@
 /* Executables: which variant to take, MSL or what became of SPIR-V compiled by hal/compiler/msl,
  * what each entry point needs, and what it says about itself. */
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 #include "hal/drivers/cpu/cpu.h"
 
 #include <limits.h>
@@ -77,10 +78,10 @@ static enum hal_status check_sets(const struct cpu_entry *entry,
     if (wanted->constant_bytes)
         rest &= ~(UINT32_C(1) << wanted->constants_slot);
     if (rest)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has a [[buffer(%d)]], but its %s has %zu descriptor sets",
-                        wanted->name, __builtin_ctz(rest),
-                        hal_object_name(&entry->layout->object, name), entry->layout->set_count);
+        return hal_fail(
+            HAL_INVALID, "kernel '%s' has a [[buffer(%d)]], but its %s has %s", wanted->name,
+            __builtin_ctz(rest), hal_object_name(&entry->layout->object, name),
+            hal_count(entry->layout->set_count, "descriptor set", "descriptor sets").text);
     return HAL_OK;
 }
 

@@ -191,10 +191,9 @@ static enum hal_status check_sets(const struct metal_device *device,
     if (wanted->constant_bytes)
         rest &= ~(UINT32_C(1) << wanted->constants_slot);
     if (rest)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has a [[buffer(%d)]], but its %s has %zu descriptor sets",
+        return hal_fail(HAL_INVALID, "kernel '%s' has a [[buffer(%d)]], but its %s has %s",
                         wanted->name, __builtin_ctz(rest), hal_object_name(&layout->object, name),
-                        layout->set_count);
+                        hal_count(layout->set_count, "descriptor set", "descriptor sets").text);
     return HAL_OK;
 }
 

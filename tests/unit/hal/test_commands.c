@@ -162,7 +162,7 @@ TEST(groups_are_balanced)
     struct hal_command_buffer *commands = fixture_commands(device, "groups", HAL_ONE_SHOT);
     assert_fails(hal_command_debug_end(commands), HAL_INVALID, "command buffer 'groups'");
     assert_ok(hal_command_debug_begin(commands, NULL, 0));
-    assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "1 open debug groups");
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "1 open debug group");
     assert_ok(hal_command_debug_end(commands));
     assert_ok(hal_command_buffer_end(commands));
     assert_fails(hal_command_debug_begin(commands, "late", 0), HAL_INVALID, "has been ended");
