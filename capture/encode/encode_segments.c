@@ -237,7 +237,7 @@ static bool commands_fit(const struct capture_call *call, const struct hal_comma
     else if (commands->command_count > TRACE_MAX_SEGMENTS)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
                                    "a command buffer of %s: a trace holds at most %u",
-                                   hal_count(commands->segment_count, "command", "commands").text,
+                                   hal_count(commands->command_count, "command", "commands").text,
                                    TRACE_MAX_SEGMENTS);
     else if (survey->largest_bytes > TRACE_MAX_RECORD_BYTES)
         capture_record_unsupported(

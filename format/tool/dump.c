@@ -109,7 +109,8 @@ static void print_event(struct dump *dump, const struct trace_event *event)
         trace_text_append(&dump->out.text, "\n", 1);
     } else {
         event_text(dump, event);
-        dump->out.name = tool_labels_given(event) ? NULL : name_object; /* it is one of the fields */
+        dump->out.name =
+            tool_labels_given(event) ? NULL : name_object; /* it is one of the fields */
         tool_print_record(&dump->out, layout, record);
         dump->out.name = name_object;
         event_end_text(dump, event);

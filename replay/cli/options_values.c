@@ -67,7 +67,8 @@ bool replay_take_fill(char *text, struct replay_program *program)
 static bool parse_time(const char *option, const char *text, int64_t *out_ns)
 {
     return hal_duration_parse(text, 1000000, 1000000000000000000, out_ns) ||
-           replay_complain(option, text, "not a time from 1ms to 1000000000s, such as 500ms or 5s");
+           replay_option_error(option, text,
+                               "not a time from 1ms to 1000000000s, such as 500ms or 5s");
 }
 
 bool replay_take_benchmark(char *text, struct replay_program *program)

@@ -28,7 +28,7 @@ static bool write_bookmarks(const struct view *view, FILE *file, size_t *out_cou
         if (view_bookmarks(view)[i] == VIEW_NO_TIME)
             continue;
         fprintf(file, "%c %" PRId64 "\n", 'a' + i,
-                view_marks(view)[i] + view_model_late_ns(view->model));
+                view_bookmarks(view)[i] + view_model_late_ns(view->model));
         ++*out_count;
     }
     const bool failed = ferror(file) != 0;

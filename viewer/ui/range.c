@@ -42,8 +42,8 @@ static void set_bookmark(struct view *view, int key)
     if (key == VIEW_KEY_ENTER) {
         view_bookmarks_save(view);
     } else if (is_letter(view, key)) {
-        view_marks(view)[key - 'a'] = view->cursor_ns;
-        view_say(view, "mark %c at %s", key, hal_moment_text(view->cursor_ns).text);
+        view_bookmarks(view)[key - 'a'] = view->cursor_ns;
+        view_say(view, "bookmark %c at %s", key, hal_moment_text(view->cursor_ns).text);
     }
 }
 
@@ -56,10 +56,10 @@ static void go_to_bookmark(struct view *view, int key)
         view_say(view, "there is no bookmark %c: m%c sets it", key, key);
         return;
     }
-    const int64_t by_ns = mark_ns - view->cursor_ns;
-    view_reveal(view, mark_ns, VIEW_KEY_NONE);
-    view_set_cursor(view, mark_ns);
-    view_say(view, "mark %c, %s %s", key, hal_duration_text(by_ns < 0 ? -by_ns : by_ns).text,
+    const int64_t by_ns = bookmark_ns - view->cursor_ns;
+    view_reveal(view, bookmark_ns, VIEW_KEY_NONE);
+    view_set_cursor(view, bookmark_ns);
+    view_say(view, "bookmark %c, %s %s", key, hal_duration_text(by_ns < 0 ? -by_ns : by_ns).text,
              by_ns < 0 ? "before" : "behind");
 }
 

@@ -22,12 +22,12 @@ static enum hal_status check_workgroup_arguments(const struct hal_device *device
                             "no multiple of 16",
                             label, entry->name, i, hal_count(bytes, "byte", "bytes").text);
     }
-    if (total > device->info.max_group_memory_bytes)
+    if (total > device->info.max_workgroup_memory_bytes)
         return hal_fail(
             HAL_INVALID,
             "executable '%s', entry point '%s': %s of threadgroup arguments, the limit is %" PRIu64,
             label, entry->name, hal_count(total, "byte", "bytes").text,
-            device->info.max_group_memory_bytes);
+            device->info.max_workgroup_memory_bytes);
     return HAL_OK;
 }
 
@@ -84,7 +84,7 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %s per workgroup, the limit is %u",
                         label, entry->name, hal_count(threads, "thread", "threads").text,
-                        info->max_group_threads);
+                        info->max_workgroup_threads);
     if (entry->constant_bytes > info->max_constant_bytes || entry->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %s of constants are no multiple of 4 "

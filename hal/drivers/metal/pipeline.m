@@ -168,7 +168,7 @@ static enum hal_status check_entry(const struct metal_device *device,
                         wanted->name,
                         hal_count((unsigned long long)threads, "thread", "threads").text,
                         (unsigned long long)most);
-    return hal_check_entry_group_memory(wanted, taken,
+    return hal_check_entry_workgroup_memory(wanted, taken,
                                         entry->pipeline.staticThreadgroupMemoryLength,
                                         device->device.maxThreadgroupMemoryLength);
 }

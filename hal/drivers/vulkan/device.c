@@ -2,6 +2,7 @@
 /* The Vulkan driver's table, opening by URI, and what the device tells about itself. */
 #include "hal/base/mem.h"
 #include "hal/base/moment.h"
+#include "hal/drivers/shared/parameters.h"
 #include "hal/drivers/vulkan/vulkan.h"
 
 #include <errno.h>
@@ -244,27 +245,6 @@ struct settings {
 };
 
 enum { LONGEST_WATCHDOG_S = 86400 };
-
-static enum hal_status read_queues(const struct hal_uri_parameter *parameter, uint32_t *out_count)
-{
-    char *end;
-    errno = 0;
-    const unsigned long count = strtoul(parameter->value, &end, 10);
-    if (parameter->value[0] < '0' || parameter->value[0] > '9' || *end || errno || count < 1 ||
-        count > HAL_MAX_QUEUES)
-        return hal_fail(HAL_INVALID, "queues=%s is not in 1 to %d", parameter->value,
-                        HAL_MAX_QUEUES);
-    *out_count = (uint32_t)count;
-    return HAL_OK;
-}
-
-static enum hal_status read_descriptors(const struct hal_uri_parameter *parameter, bool *out_pools)
-{
-    *out_pools = strcmp(parameter->value, "pool") == 0;
-    if (*out_pools || strcmp(parameter->value, "push") == 0)
-        return HAL_OK;
-    return hal_fail(HAL_INVALID, "descriptors=%s is neither push nor pool", parameter->value);
-}
 
 static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, int64_t *out_ns)
 {

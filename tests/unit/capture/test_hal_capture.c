@@ -111,8 +111,8 @@ TEST(a_program_that_knows_nothing_is_captured)
     run(&outcome, "-o", "trace.pb.zst", "--", TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
     assert_string_equal(outcome.output, "right\n");
-    assert_one_line(outcome.complaints);
-    assert_says(outcome.complaints, "trace.pb.zst: 1 submission");
+    assert_one_line(outcome.errors);
+    assert_says(outcome.errors, "trace.pb.zst: 1 submission");
     captured_open(&captured, "trace.pb.zst");
     assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
     assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 1);
@@ -131,7 +131,7 @@ TEST(the_default_file_is_named_after_the_process)
     char found[256], name[256];
     run(&outcome, TRANSFER_APP, "work", NULL);
     assert_int_equal(outcome.status, 0);
-    assert_int_equal(sscanf(outcome.complaints, "hal-capture: %255[^:]: 1 submission", found), 1);
+    assert_int_equal(sscanf(outcome.errors, "hal-capture: %255[^:]: 1 submission", found), 1);
     const char *base = strrchr(found, '/') ? strrchr(found, '/') + 1 : found;
     int process;
     assert_int_equal(sscanf(base, "transfer_app.%d.pb.zst", &process), 1);
@@ -186,7 +186,7 @@ static void assert_captured(const struct outcome *outcome, const char *file)
     struct captured captured;
     char line[TEXT_BYTES];
     snprintf(line, sizeof line, "hal-capture: %s: 1 submission", file);
-    assert_says(outcome->complaints, line);
+    assert_says(outcome->errors, line);
     captured_open(&captured, file);
     assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
     assert_string_equal(trace_reader_truncated(captured.reader), "");
