@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vector clocks. A submission continues a chain whose last moment comes before it, else it begins
- * one. What waits for values stands in a heap of the semaphore that has not reached its own. */
+/* Vector clocks. A submission continues a chain whose last moment precedes it, else it begins one.
+ * Submissions that wait for a value are in a heap of the semaphore that has not reached it. */
 #include "format/analysis/happens_before.h"
 
 #include "hal/base/mem.h"
@@ -30,7 +30,7 @@ struct trace_order_held {
     struct trace_order_held *next; /* of those that are about to start */
     void *tag;
     struct trace_clock *host; /* when it was submitted */
-    uint64_t awaited;         /* of the semaphore in whose heap it stands */
+    uint64_t awaited;         /* the semaphore whose heap holds it */
     uint32_t wait_count, signal_count, reached_count;
     struct trace_semaphore_value values[]; /* waits, then signals */
 };
@@ -214,8 +214,8 @@ static const struct reached *find_value(const struct trace_happens_before *order
     return semaphore ? find(semaphore, value->value) : NULL;
 }
 
-/* The earlier half. The first value that is left stands for them, with whatever may have signalled
- * them. */
+/* Drops the earlier half. The first remaining value represents them, with everything that may have
+ * signalled them. */
 static void drop_values(struct trace_happens_before *order, struct trace_order_semaphore *semaphore)
 {
     const size_t kept = semaphore->count / 2, dropped = semaphore->count - kept;
@@ -233,7 +233,8 @@ static void make_ready(struct trace_happens_before *order, struct trace_order_he
     order->ready_end = &held->next;
 }
 
-/* A value that is not above the last fails the semaphore in the program, and reaches nobody. */
+/* In the program, a value that is not above the last one fails the semaphore and satisfies no
+ * wait. */
 static enum hal_status raise(struct trace_happens_before *order, uint64_t id, uint64_t value,
                              struct trace_clock *clock)
 {

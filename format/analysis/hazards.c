@@ -17,7 +17,7 @@ struct piece {
 struct trace_hazard_buffer {
     uint64_t id;
     struct trace_pieces pieces; /* of struct piece */
-    bool coarse;                /* too many pieces: one piece stands for all bytes */
+    bool coarse;                /* too many pieces: one piece represents all bytes */
 };
 
 struct trace_hazard_barrier {
@@ -117,7 +117,7 @@ static void add_masks(struct trace_access_masks *all, const struct trace_access_
     all->target |= mask_or_all(masks->target);
 }
 
-/* Of all that the barrier says of the bytes; false: nothing. */
+/* What the barrier orders of the bytes; false: nothing. */
 static bool covers(const struct trace_hazards *hazards, const struct trace_hazard_barrier *barrier,
                    const struct trace_hazard *hazard, struct trace_access_masks *out_masks)
 {
@@ -317,8 +317,8 @@ static void remember(struct piece *piece, const struct trace_access *access, boo
         piece->latest[SLOT_MAYBE | undeclared | kind] = now;
         return;
     }
-    /* A known write stands for all that came before it: they conflict with it, so whoever comes
-     * after it comes after them. Not when the bytes are not told apart. */
+    /* A known write represents everything before it: earlier accesses conflict with it, so accesses
+     * ordered after it are ordered after them. Not if the bytes are not distinguished. */
     if ((kind & SLOT_WRITES) && !coarse) {
         for (int slot = 0; slot < SLOT_COUNT; slot++) {
             if (piece->latest[slot] != now)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a pattern of p elements repeats, each element equals the one p before it. Which p are worth
- * a look is told by how far apart equal elements are: what occurs once per iteration, is p apart
- * every time. */
+/* Where a pattern of p elements repeats, each element equals the one p before it. Candidates for p
+ * come from the distances between equal elements: an element that occurs once per iteration recurs
+ * at distance p. */
 #include "format/analysis/iterations.h"
 
 #include "hal/base/idmap.h"

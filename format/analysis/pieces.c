@@ -59,7 +59,7 @@ static bool know_the_same(const struct trace_pieces *pieces, const struct trace_
     return memcmp(left + 1, right + 1, pieces->piece_bytes - sizeof *left) == 0;
 }
 
-/* Of pieces first..last-1. */
+/* For pieces first..last-1. */
 static void join(struct trace_pieces *pieces, size_t first, size_t last)
 {
     const size_t bytes = pieces->piece_bytes;

@@ -96,7 +96,7 @@ static void add_access(void *user, const struct trace_access *access)
                            (access->mode <= TRACE_ACCESS_READ_WRITE || has_known_end(s, access));
 }
 
-/* By range; what stands for most others first, and of those the first command. */
+/* By range; the access that represents most others first, and among equals the first command. */
 static int compare_accesses(const void *left, const void *right)
 {
     const struct trace_race_access *a = left, *b = right;
@@ -111,7 +111,7 @@ static int compare_accesses(const void *left, const void *right)
     return a->side.command < b->side.command ? -1 : a->side.command > b->side.command;
 }
 
-/* One access stands for all of the same range that do no more. */
+/* One access represents all others of the same range that do no more. */
 static void condense(struct trace_race_commands *commands)
 {
     size_t kept = 0, first = 0; /* of the range */

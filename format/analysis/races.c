@@ -24,7 +24,7 @@ struct earlier {
 struct piece {
     struct trace_piece range;
     uint64_t count;
-    struct earlier list[TRACE_RACE_EARLIER]; /* zero behind `count` */
+    struct earlier list[TRACE_RACE_EARLIER]; /* zero after `count` */
 };
 
 struct trace_race_work {
@@ -124,7 +124,7 @@ static void compare(void *user, struct trace_piece *visited)
     piece->count = kept;
 }
 
-/* Nothing that starts from now on can race with what the host knows to be over. */
+/* Nothing that starts from now on can race with work that the host knows to be over. */
 static bool is_over(void *user, const struct trace_piece *visited)
 {
     const struct trace_happens_before *order = user;
@@ -304,7 +304,7 @@ static enum hal_status started(void *user, void *tag, const struct trace_moment 
     return status;
 }
 
-/* Of queues that work on a buffer themselves. */
+/* For queues that access a buffer themselves. */
 static struct trace_race_access operation_of(const struct trace_submit *submit)
 {
     struct trace_race_access access = {.begin = submit->offset,
@@ -397,7 +397,8 @@ static enum hal_status take_content(struct trace_races *races,
     return touch(races, &access, &side, &moment);
 }
 
-/* Whoever sees that a semaphore has failed, or a device was lost, sees that the work has ended. */
+/* Observing that a semaphore has failed, or that a device was lost, implies that the work has
+ * ended. */
 static void take_observation(struct trace_races *races, const struct trace_event *event)
 {
     const void *record = event;
@@ -490,7 +491,7 @@ static void forget_buffer(struct trace_races *races, uint64_t id)
 
 /* ---- All ---------------------------------------------------------------------------------- */
 
-/* Calls that failed had no effect, but on what the caller knows. */
+/* Calls that failed had no effect, except on what the caller knows. */
 enum hal_status trace_races_take(struct trace_races *races, const struct trace_event *event,
                                  const struct trace_segment *segments)
 {

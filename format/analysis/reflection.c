@@ -78,5 +78,5 @@ enum trace_access_mode trace_reflection_mode(void *user, uint64_t executable, ui
         return TRACE_ACCESS_NONE;
     return bindings[first].access & ACCESS_WRITE ? TRACE_ACCESS_MAY_WRITE
            : bindings[first].access              ? TRACE_ACCESS_MAY_READ
-                                    : TRACE_ACCESS_UNKNOWN; /* the device cannot tell */
+                                                 : TRACE_ACCESS_UNKNOWN; /* unknown to the device */
 }

@@ -27,8 +27,8 @@ static int compare_times(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How many of the smallest, and of the largest, values the interval leaves out: the most for which
- * the chance that the median lies outside is at most 5 %. */
+/* How many of the smallest, and of the largest, values the interval excludes: the most for which
+ * the median is outside with a probability of at most 5 %. */
 static size_t left_out(size_t count)
 {
     double below = 0, chance = ldexp(1, -(int)count); /* of exactly k values below the median */

@@ -17,7 +17,7 @@ enum { MOST_TRIES = 1000, NAME_BYTES = 64 };
 /* What bears the name now. */
 struct holder {
     bool exists;
-    int descriptor; /* locked; -1: it cannot be opened, so nobody can know */
+    int descriptor; /* locked; -1: it cannot be opened, so its state is unknown */
 };
 
 static enum hal_status cannot_create(const char *path)
@@ -133,7 +133,7 @@ static enum hal_status create(struct trace_destination *destination)
     if (descriptor < 0)
         return cannot_create(destination->path);
     hal_descriptor_take(descriptor, &destination->file);
-    /* Where a file system has no locks, simultaneous writers are not told from old files. */
+    /* On a file system without locks, concurrent writers look like old files. */
     (void)flock(destination->file.number, LOCK_EX | LOCK_NB);
     return HAL_OK;
 }
@@ -190,7 +190,7 @@ enum hal_status trace_destination_open_nameless(const char *path, bool force,
 
 /* ---- Naming ---- */
 
-/* A nameless file gets its temporary name, of which the rest knows what to do. */
+/* Gives a nameless file its temporary name, which the remaining code handles. */
 static enum hal_status appear(struct trace_destination *destination)
 {
     char self[NAME_BYTES];
@@ -212,7 +212,7 @@ static enum hal_status appear(struct trace_destination *destination)
     return cannot_create(destination->path);
 }
 
-/* Takes a name that nobody has. HAL_NOT_FOUND: somebody has it by now. */
+/* Takes an unused name. HAL_NOT_FOUND: another process has taken it meanwhile. */
 static enum hal_status take_name(struct trace_destination *destination)
 {
     if (link(destination->temporary, destination->path) == 0) {

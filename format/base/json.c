@@ -167,7 +167,7 @@ void trace_json_close(struct trace_text *text, char bracket)
     text->needs_comma = true;
 }
 
-/* Of up to three bytes of UTF-8. */
+/* For up to three bytes of UTF-8. */
 static unsigned control_code(const char *data, size_t length)
 {
     const uint8_t *s = (const uint8_t *)data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that say which member of which event is stored in which column. */
+/* The tables that map members of events to columns. */
 #include "format/columns/layout_columns.h"
 
 static const struct trace_column buffer_create[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables that say which member of which segment, a command, is stored in which column. */
+/* The tables that map members of segments, which are commands, to columns. */
 #include "format/columns/layout_columns.h"
 
 static const struct trace_column barrier[] = {

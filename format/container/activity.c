@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frame's time is cut into equal slots. A value is the share of a slot that the queue's
- * submissions took, in percent; those that ran beside each other are added up, to 255. What
- * rounding takes from a slot it gives to the next one, so that sums over many slots are right, too.
- * All of it is one field: protobuf-c takes a kibibyte more to decode a message with over 16 of
- * them, as a note would have then, and an index has thousands of notes. */
+/* Divides a frame's time into equal slots. A value is the share of a slot used by the queue's
+ * submissions, in percent; concurrent submissions add up, to at most 255. Rounding errors carry
+ * over to the next slot, so that sums over many slots are correct too. All values are in one field:
+ * protobuf-c takes a kibibyte more to decode a message with over 16 fields, which a note would
+ * otherwise have, and an index has thousands of notes. */
 #include "format/container/activity.h"
 
 #include "format/limits.h"
@@ -26,7 +26,7 @@ static struct parts parts_of(int64_t begin_ns, int64_t end_ns, size_t count)
     return (struct parts){begin_ns, end_ns, count ? span_ns / (double)count : 0, count};
 }
 
-/* In parts, from the first one's begin. */
+/* In parts of a slot, from the first one's begin. */
 static double place_in(const struct parts *parts, int64_t ns)
 {
     if (ns <= parts->begin_ns || !(parts->part_ns > 0))

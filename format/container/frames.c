@@ -385,7 +385,7 @@ enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
         "damaged: the frame at byte %" PRIu64, offset);
 }
 
-/* The note's frame lies in `bytes` bytes at `data`. */
+/* The note's frame is the `bytes` bytes at `data`. */
 static enum hal_status check_note(const uint8_t *data, uint64_t bytes, uint64_t offset)
 {
     struct trace_frame_head head;

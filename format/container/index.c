@@ -298,8 +298,8 @@ static enum hal_status read_index(struct trace_directory *directory, struct trac
     return status;
 }
 
-/* What is behind the index must be the seek table, or, where `out_state` is there to tell it, may
- * be a part of it or as many wrong bytes: all that it says follows from the index. */
+/* After the index comes the seek table or, if `out_state` can report it, a part of it or the same
+ * number of wrong bytes: the index determines its contents. */
 enum seek_state { SEEK_WHOLE, SEEK_CUT, SEEK_WRONG };
 
 static enum hal_status check_seek_table(const struct trace_directory *directory,
@@ -600,7 +600,7 @@ static enum hal_status check_first_frame(struct trace_input *input)
     return status;
 }
 
-/* A wrong seek table hides nothing that the frames themselves say, up to the index. */
+/* A wrong seek table does not hide what the frames themselves contain, up to the index. */
 static enum hal_status load_from_end_or_walk(struct trace_directory *directory,
                                              struct trace_input *input,
                                              const struct seek_footer *footer)

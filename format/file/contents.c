@@ -10,7 +10,7 @@
 #include <openssl/crypto.h>
 
 enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
-enum { LEAST_REFERRED_BYTES = 256 }; /* fewer are no more than a reference to them */
+enum { LEAST_REFERRED_BYTES = 256 }; /* smaller contents are no larger than a reference to them */
 
 struct trace_content_entry {
     uint8_t identity[TRACE_IDENTITY_BYTES];
@@ -19,9 +19,9 @@ struct trace_content_entry {
 
 enum hal_status trace_contents_init(struct trace_contents *contents, bool without_sha256)
 {
-    /* Exit handlers run in reverse order. OpenSSL registers its own when it is first used, which
-     * must be before whoever opens a writer registers the one that closes it: otherwise the last
-     * contents would be digested by a library that has cleaned up. */
+    /* Exit handlers run in reverse order. OpenSSL registers its own on first use, which must happen
+     * before the code that opens a writer registers the handler that closes it: otherwise the last
+     * contents would be digested by a library that has already cleaned up. */
     if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) != 1)
         return hal_fail(HAL_NO_MEMORY, "cannot prepare the computation of digests");
     *contents = (struct trace_contents){.capacity = 1024};
@@ -99,7 +99,7 @@ static enum hal_status mark_elsewhere(struct trace_directory *directory, const b
     return HAL_OK;
 }
 
-/* `has_sha256` false: the frame goes without. */
+/* `has_sha256` false: the frame has none. */
 static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, const uint64_t *sizes,
                                    bool has_sha256, const uint8_t (*sha256)[32],
@@ -150,7 +150,7 @@ enum hal_status trace_contents_flush(struct trace_contents *contents,
                        contents->batch_elsewhere, count, NULL);
 }
 
-/* Where the bytes of a content that is new to the file lie. */
+/* Stores the bytes of a content that is new to the file. */
 struct source {
     const void *data;
     uint64_t bytes;

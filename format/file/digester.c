@@ -19,7 +19,7 @@ enum state {
 struct place {
     const void *data;
     uint64_t bytes;
-    _Atomic uint32_t state; /* enum state; whoever waits for the digest sleeps on it */
+    _Atomic uint32_t state; /* enum state; the thread that waits for the digest sleeps on it */
     struct trace_digest digest;
 };
 
@@ -55,7 +55,7 @@ static void compute(struct place *place, struct trace_identity *identity, bool w
     hal_word_wake(&place->state, 1);
 }
 
-/* In the order in which they will be wanted. */
+/* In the order in which they will be requested. */
 static bool compute_one(struct trace_digester *digester, struct trace_identity *identity)
 {
     const uint32_t first = atomic_load(&digester->first);

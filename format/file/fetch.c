@@ -104,7 +104,7 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
         memcpy(out, loaded->raw.data + loaded->starts[index], bytes);
     uint8_t sha256[32];
     const uint8_t *wanted = trace_blob_sha256(blobs, index);
-    if (!wanted) /* the checksum of the frame has told */
+    if (!wanted) /* the frame's checksum has been verified */
         return HAL_OK;
     HAL_TRY(hal_sha256(out, bytes, sha256));
     if (memcmp(sha256, wanted, sizeof sha256) != 0)
@@ -115,7 +115,7 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
     return HAL_OK;
 }
 
-/* Of all contents of a frame, since reading one of them is reading all. */
+/* Computes the digests of all contents of a frame, since reading one of them reads all. */
 static enum hal_status compute_digests(struct trace_reader *reader, size_t frame)
 {
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
@@ -177,7 +177,7 @@ static const struct trace_base *find_base(const struct trace_reader *reader,
     return NULL;
 }
 
-/* The same of one that may be it: it is damaged, and whoever reads it is told. */
+/* The same for a content that may be it: it is damaged, and reading it fails. */
 static const struct trace_base *find_damaged(const struct trace_reader *reader, uint64_t bytes,
                                              uint64_t *out_number)
 {
@@ -189,7 +189,7 @@ static const struct trace_base *find_damaged(const struct trace_reader *reader, 
     return NULL;
 }
 
-/* Of a content that lies elsewhere. */
+/* For a content in another trace. */
 static bool is_in_base(const struct trace_reader *reader, const Haltrace__Blobs *blobs,
                        size_t index)
 {

@@ -17,7 +17,7 @@ enum { NONCE_BYTES = 12, CODE_BYTES = 16 };
 
 _Static_assert(TRACE_MAX_CONTENT_BYTES <= INT_MAX, "one call takes a content");
 
-/* The same for all contents, which is safe only since nobody sees a code. */
+/* The same for all contents, which is safe only because codes are never exposed. */
 static const uint8_t nonce[NONCE_BYTES];
 
 static enum hal_status fail(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a trace: what a reader knows from the start. */
+/* Opens a trace: reads everything that a reader needs at the start. */
 #include "format/columns/columns.h"
 #include "format/file/orphan.h"
 #include "format/file/reader.h"
@@ -29,7 +29,7 @@ static const char *keep_text(struct trace_reader *reader, const ProtobufCBinaryD
     return text;
 }
 
-/* The fields that this version does not know; what memory has no room for is left out. */
+/* The fields unknown to this version; drops those for which there is no memory. */
 static struct trace_unknown keep_unknown(struct trace_reader *reader,
                                          const ProtobufCMessage *message)
 {
@@ -156,7 +156,7 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
     return take_captures(reader, message);
 }
 
-/* Threads whose last command buffer is incomplete, as the end says. */
+/* Threads whose last command buffer is incomplete, according to the end. */
 static enum hal_status take_end(struct trace_reader *reader, const Haltrace__End *message)
 {
     reader->health = (struct trace_health){
@@ -386,7 +386,7 @@ static enum hal_status index_chunks(struct trace_reader *reader)
     return status;
 }
 
-/* Some note has submissions, and all that count some tell which. */
+/* Some note lists submissions, and all notes that count some list them. */
 static bool tell_submissions(const struct trace_directory *directory)
 {
     bool some = false;
@@ -470,7 +470,7 @@ static enum hal_status load_frames(struct trace_reader *reader)
     return HAL_OK;
 }
 
-/* All files of a flight recorder have the same; which of them it tells of changes meanwhile. */
+/* All files of a flight recorder share it; which one it describes changes over time. */
 static enum trace_hold hold_of(const struct trace_orphan *orphan, const struct trace_header *header)
 {
     if (orphan->process_id != header->process_id)
@@ -478,9 +478,9 @@ static enum trace_hold hold_of(const struct trace_orphan *orphan, const struct t
     return trace_orphan_locked(orphan) ? TRACE_HELD : TRACE_LEFT;
 }
 
-/* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
- * that is there and cannot be read from here, from a sandbox say, counts as its own; whether its
- * capture goes on is not known then. */
+/* A reader who learns that a file was cut off also needs to know the remedy, or that the capture is
+ * still running. A sidecar that exists and cannot be read here, for example in a sandbox, counts as
+ * its own; whether its capture is running is then unknown. */
 static void tell_of_sidecar(struct trace_reader *reader)
 {
     char *text = reader->directory.truncated;

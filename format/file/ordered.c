@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The events of one thread by their tickets. A call is recorded as it returns, behind the calls
- * that were made inside of it, which took effect later: so the next chunk is there before the first
- * event of a chunk is visited. */
+/* The events of one thread in ticket order. A call is recorded when it returns, after the calls
+ * made inside it, which took effect later: so the next chunk must be loaded before the first event
+ * of a chunk is visited. */
 struct stream {
     uint32_t thread;
-    size_t next_chunk; /* to look at */
+    size_t next_chunk; /* next one to examine */
     struct trace_chunk chunks[2];
     uint32_t left, visited_ahead;      /* of chunks[0] not visited yet, of chunks[1] already */
     const struct trace_event **events; /* of both chunks, from `first` on */
@@ -96,7 +96,7 @@ static enum hal_status insert(struct stream *stream, const struct trace_chunk *c
     return HAL_OK;
 }
 
-/* Loads the stream's next chunk that has events behind those that it holds. */
+/* Loads the stream's next chunk with events after those that it holds. */
 static enum hal_status load_next(struct walk *walk, struct stream *stream)
 {
     struct trace_chunk *chunk = &stream->chunks[1];
@@ -152,7 +152,7 @@ static bool is_of(const struct trace_chunk *chunk, const struct trace_event *eve
     return (const uint8_t *)event >= begin && (const uint8_t *)event < begin + chunk->bytes;
 }
 
-/* Visits the event that the stream is at, and goes on to the next one. */
+/* Visits the stream's current event and advances. */
 static enum hal_status take(struct walk *walk, struct stream *stream)
 {
     const struct trace_event *event = stream->events[stream->first];

@@ -412,7 +412,8 @@ static enum hal_status decode_pieces(struct trace_reader *reader,
     return HAL_OK;
 }
 
-/* The segments of a seal are the next ones in reader->segments and as many and large as it says. */
+/* The segments of a seal are the next ones in reader->segments, with the number and size that it
+ * records. */
 static enum hal_status check_seal(const struct trace_reader *reader,
                                   const struct trace_command_buffer_seal *seal, size_t at,
                                   size_t *out_end)

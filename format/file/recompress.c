@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recompression works on frames and not on records, so that nothing is lost that this version
- * does not know: every top-level field is copied as it is, but the header, which is told of it. */
+/* Recompression works on frames and not on records, so that nothing unknown to this version is
+ * lost: every top-level field is copied unchanged, except the header, which records the edit. */
 #include "format/file/rewrite.h"
 
 #include "format/container/index.h"
@@ -23,7 +23,7 @@ static enum hal_status no_memory(void)
     return hal_fail(HAL_NO_MEMORY, "no memory to recompress a trace");
 }
 
-/* The header with one edit more; the fields that this version does not know stay. */
+/* The header with one more edit; fields unknown to this version are preserved. */
 static enum hal_status append_header(struct recompression *r, const struct trace_field *field)
 {
     ProtobufCMessage *message;
@@ -152,7 +152,7 @@ static enum hal_status copy_file(struct recompression *r)
     return HAL_OK;
 }
 
-/* What is not whole is written anew, whatever that takes. */
+/* Recompresses incomplete files at any cost. */
 static bool is_larger(const struct recompression *r)
 {
     return r->output.offset > r->reader->input.bytes && !*trace_reader_truncated(r->reader);
@@ -179,7 +179,7 @@ static enum hal_status write_file(struct recompression *r,
     *out_copied = status == HAL_OK && is_larger(r);
     if (!*out_copied)
         return publish(r, status);
-    HAL_TRY(trace_output_close(&r->output)); /* it has no name, and goes */
+    HAL_TRY(trace_output_close(&r->output)); /* it has no name and is removed */
     HAL_TRY(trace_output_open_nameless(&r->output, options->path, options->force,
                                        options->compression_level));
     return publish(r, copy_file(r));

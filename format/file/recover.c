@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recovery writes a new trace: first everything that the file held at the last moment of which
- * the sidecar tells, then the records and contents that the rings and the staging still hold. */
+/* A recovery writes a new trace: first everything in the file at the last moment that the sidecar
+ * describes, then the records and contents still in the rings and the staging memory. */
 #include "format/file/recover.h"
 
 #include "format/columns/columns.h"
@@ -301,7 +301,7 @@ static uint64_t count_segments(const uint8_t *records, size_t bytes, uint64_t se
     while (at < segment_bytes && bytes - at >= sizeof(struct trace_segment)) {
         const struct trace_segment *segment = (const void *)(records + at);
         if (segment->bytes < sizeof *segment || segment->bytes > bytes - at)
-            return count + 1; /* the check of the record says what is wrong */
+            return count + 1; /* checking the record reports the error */
         at += segment->bytes;
         count++;
     }
@@ -321,7 +321,8 @@ static enum hal_status take_rings(struct recovery *recovery)
         HAL_TRY(trace_orphan_records(orphan, ring, &records));
         segment_bytes += ring->segment_bytes;
         if (segment_bytes) {
-            /* What goes on from the file goes on until it ends, maybe in the next ring. */
+            /* A seal that continues from the file continues until it ends, maybe in the next
+             * ring. */
             segments_left = count_segments(records, (size_t)ring->bytes, segment_bytes);
             segment_bytes -= segment_bytes < ring->bytes ? segment_bytes : ring->bytes;
         }
@@ -335,8 +336,8 @@ static enum hal_status take_rings(struct recovery *recovery)
 
 /* ---- All of it ---- */
 
-/* The sidecar that the trace names is not there, or is not its own: the capture has ended well, or
- * somebody removed it. */
+/* The sidecar that the trace names is missing, or belongs to another trace: the capture ended
+ * normally, or the sidecar was removed. */
 static enum hal_status rest_is_nowhere(enum hal_status status, const char *path)
 {
     const struct hal_kept_message kept = hal_keep_message();

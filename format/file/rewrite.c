@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of old traces become events of a new one: every number that they hold is translated, and
- * what it stands for is written when it is first needed. */
+/* Converts events of old traces to events of a new one: translates every number in them, and writes
+ * the definition of a number when it is first needed. */
 #include "format/file/rewrite.h"
 
 #include "format/columns/layout.h"

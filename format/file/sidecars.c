@@ -16,7 +16,7 @@
 
 /* ---- Finding ---- */
 
-/* Of this user alone. True: the caller closes it. */
+/* Opens a folder of this user only. True: the caller closes it. */
 static bool open_ours(const char *path, struct trace_orphan *orphan,
                       struct trace_sidecar_info *info)
 {
@@ -45,7 +45,7 @@ static bool inspect(const char *path, struct trace_sidecar_info *info)
     return true;
 }
 
-/* `take` fills what is told to `visit`; false: nothing is. */
+/* `take` fills in the argument of `visit`; false: skip it. */
 static enum hal_status each(const char *folder,
                             bool (*take)(const char *path, struct trace_sidecar_info *info),
                             void (*visit)(void *user, const struct trace_sidecar_info *info),
@@ -225,13 +225,13 @@ static bool still_has_name(int descriptor, const char *path)
            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
-/* A capture has its lock before there is anything to read; who recovers has one, too. */
+/* A capture holds its lock before there is anything to read; a recovery holds one, too. */
 static bool take_lock(int descriptor, const char *path)
 {
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0 && still_has_name(descriptor, path);
 }
 
-/* Of a capture that ended before it had begun there is but a name. */
+/* A capture that ended before it had begun leaves only a name. */
 static uint64_t process_in_name(const char *path)
 {
     const char *at = strrchr(path, '/') + 1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer: records of many threads become chunks, chunks become frames.
- *
- * Per thread there is a stream that collects events and segments apart from each other until there
- * are enough for a chunk. A seal whose segments are not all there may close a chunk; the rest of
- * the segments then goes into continuations, and the next chunk begins after them. */
+/* The writer: records of many threads become chunks, chunks become frames. A stream per thread
+ * collects events and segments separately until there are enough for a chunk. A seal with
+ * incomplete segments may close a chunk; the remaining segments go into continuations, and the next
+ * chunk begins after them. */
 #include "format/columns/tables.h"
 #include "format/container/activity.h"
 #include "format/container/index.h"

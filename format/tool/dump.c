@@ -211,7 +211,7 @@ static enum hal_status visit(void *user, const struct trace_event *event,
     return tool_write(&dump->out.text, false);
 }
 
-/* Frames whose index says that nothing wanted is in them are passed over. */
+/* Skips frames that contain nothing wanted according to the index. */
 static bool may_hold(void *user, const struct trace_reader *reader, size_t chunk)
 {
     const struct window *window = &((const struct dump *)user)->window;

@@ -56,7 +56,7 @@ static void print_origin(struct trace_text *text, const struct trace_header *hea
     }
 }
 
-/* What was asked for; traces of before say nothing of it. */
+/* What was requested; older traces do not record it. */
 static void print_policy(struct trace_text *text, const struct trace_header *header)
 {
     if (!header->contents[0])
@@ -105,7 +105,7 @@ static void print_device(struct trace_text *text, const struct trace_device *dev
     trace_text_printf(text, "\n");
 }
 
-/* Of a merged trace: which device whose queues are. */
+/* For a merged trace: which queues belong to which device. */
 static void print_captures(struct trace_text *text, const struct trace_header *header)
 {
     for (size_t i = 0; i < header->capture_count; i++) {

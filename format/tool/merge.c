@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace merge: several traces on one clock, to be looked at together. Numbers of objects,
- * threads and queues are moved apart; tickets, which order calls within a trace, are given out
- * anew in the order of time, without changing the order of any single trace. */
+/* hal-trace merge: several traces on one clock, to be viewed together. Shifts the numbers of
+ * objects, threads and queues; assigns new tickets, which order calls within a trace, in time
+ * order, without changing the order of any single trace. */
 #include "format/columns/layout.h"
 #include "format/limits.h"
 #include "format/tool/support/groups.h"
@@ -176,7 +176,7 @@ static uint64_t new_group(void *user, uint64_t group)
 
 /* ---- Clocks ---- */
 
-/* How far the trace's monotonic clock is behind the wall. */
+/* Offset of the trace's monotonic clock from wall-clock time. */
 static int64_t wall_offset(const struct trace_reader *reader)
 {
     const struct trace_header *header = trace_reader_header(reader);

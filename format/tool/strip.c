@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace strip: digests in the place of contents. The trace can then be looked at and compared,
- * and does not give away what was computed, but to who can guess it. */
+/* hal-trace strip: replaces contents by digests. The trace can then be viewed and compared, and
+ * does not reveal the computed data, except by confirming a guess. */
 #include "format/tool/support/tool.h"
 #include "hal/base/digest.h"
 

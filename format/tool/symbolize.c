@@ -37,7 +37,7 @@ static enum hal_status open_modules(struct symbolize *s)
         struct module *module = &s->modules[i];
         module->record = trace_reader_module(s->reader, i);
         const char *path = trace_reader_string(s->reader, module->record->path);
-        /* What is not a file, the system's own page say, has no names. */
+        /* Modules that are not files, such as the system's own page, have no names. */
         if (!path || path[0] != '/')
             continue;
         const enum hal_status status = trace_symbols_open(
@@ -61,7 +61,7 @@ static const struct module *module_of(const struct symbolize *s, uint64_t addres
     return NULL;
 }
 
-/* "function+0x12", "libx.so+0x1234" or "0x7f0012345678". A return address is behind its call. */
+/* "function+0x12", "libx.so+0x1234" or "0x7f0012345678". A return address follows its call. */
 static bool name_frame(const struct symbolize *s, uint64_t address, struct trace_text *text)
 {
     const struct module *module = module_of(s, address);

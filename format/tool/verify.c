@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace verify: reads every byte and checks it against what the file says about it. */
+/* hal-trace verify: reads every byte and checks it against the file's own metadata. */
 #include "format/tool/support/tool.h"
 
 #include "hal/base/text.h"

@@ -164,9 +164,9 @@ static enum hal_status compare_known(struct comparing *c, const struct diff_piec
     return HAL_OK;
 }
 
-/* The host stored something in one run only, as far as its trace tells. Stores of what is there
- * already are recorded or not, and new memory is mostly zero. Where the device may have written,
- * the bytes of the other run may be the same ones. */
+/* The trace shows that the host stored something in one run only. Stores of identical bytes may or
+ * may not be recorded, and new memory is mostly zero. Where the device may have written, the bytes
+ * of the other run may be equal. */
 static enum hal_status compare_lone(struct comparing *c, unsigned which,
                                     const struct diff_piece *stored, const struct diff_piece *other,
                                     uint64_t begin, uint64_t end)
@@ -235,7 +235,7 @@ static enum hal_status compare_pieces(struct comparing *c, const struct diff_pie
 
 /* ---- Ranges ------------------------------------------------------------------------------- */
 
-/* The piece at `at`, which may be one of nobody, and in `limit` where it ends. */
+/* The piece at `at`, which may have no origin, and in `limit` its end. */
 static const struct diff_piece *piece_at(const struct diff_range *range, size_t *index, uint64_t at,
                                          uint64_t *limit)
 {

@@ -124,7 +124,7 @@ static enum hal_status load_mapping(struct diff_side *side, const struct trace_m
     return diff_mapped_add(side, object, map->buffer);
 }
 
-/* An alloca signals last what only the memory's own deallocas and allocas know. */
+/* The last signal of an alloca is known only to the memory's own deallocas and allocas. */
 static enum hal_status load_alloca(struct diff_side *side, const struct trace_submit *submit)
 {
     struct diff_object *object = NULL;
@@ -138,8 +138,8 @@ static enum hal_status load_alloca(struct diff_side *side, const struct trace_su
 
 /* ---- Commands ---- */
 
-/* The column that names the buffer of an offset: `source` that of `source_offset`, else the one
- * before. NULL: it is no offset in a buffer. */
+/* The column that names the buffer of an offset: `source` for `source_offset`, else the previous
+ * one. NULL: it is not an offset in a buffer. */
 static const struct trace_column *buffer_column(const struct trace_column *columns, uint32_t index)
 {
     static const char word[] = "offset";
@@ -327,7 +327,7 @@ static bool make_item(const struct diff_side *side, const struct diff_stream *st
         item->hash = hal_hash_add(hal_hash_add(4, event->kind), object_hash(side, access->buffer));
         item->hash = item->shape = hal_hash_add(
             diff_transient_place(side, item->hash, access->buffer, access->offset), access->size);
-        return !stream->call /* any thread makes host calls: the submission says what it is */
+        return !stream->call /* any thread makes host calls: the submission identifies them */
                && !is_noticed(side, access);
     case TRACE_SEMAPHORE_SIGNAL:
         item->hash = item->shape = hal_hash_add(5, object_hash(side, signal->semaphore));

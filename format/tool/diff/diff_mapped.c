@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each submission finds in mapped memory. Submissions start as soon as what they wait for has
- * been signalled, in an order that happens_before.h gives: what the host stored by then is what
- * they find, since a capture records stores before work can use them. */
+/* Computes what each submission finds in mapped memory. Submissions start as soon as what they wait
+ * for has been signalled, in the order of happens_before.h. They find what the host has stored by
+ * then, since a capture records stores before work can use them. */
 #include "format/tool/diff/diff.h"
 
 #include "format/analysis/happens_before.h"
@@ -195,7 +195,7 @@ static enum hal_status find_pieces(struct diff_side *side, struct diff_memory *m
 typedef enum hal_status each_access(struct diff_side *side, struct diff_item *item,
                                     struct diff_memory *memory, const struct trace_access *access);
 
-/* Of the queue itself: files and collectives. */
+/* For the queue's own operations: files and collectives. */
 static struct trace_access operation_of(const struct trace_submit *submit)
 {
     struct trace_access access = {.buffer = submit->buffer, .begin = submit->offset};

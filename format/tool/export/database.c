@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of the file: whose it is ("HALT"), and the version of its tables. */
+/* The file's application id ("HALT"), and the version of its tables. */
 enum { APPLICATION_ID = 0x48414c54, SCHEMA_VERSION = 2 };
 
 static const char schema[] =
@@ -39,7 +39,7 @@ static const char schema_of_channels[] =
     "sent_bytes INTEGER, received_bytes INTEGER, status TEXT, PRIMARY KEY(trace, submission)) "
     "WITHOUT ROWID;";
 
-/* What is joined behind a trace's last event. */
+/* Joined after a trace's last event. */
 static const char staging[] =
     "CREATE TEMP TABLE ended(commands INTEGER, number INTEGER, executable INTEGER, "
     "entry INTEGER, x INTEGER, y INTEGER, z INTEGER, PRIMARY KEY(commands, number)) WITHOUT ROWID;"

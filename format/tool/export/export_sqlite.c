@@ -26,7 +26,7 @@ struct thread_scopes {
 struct exporter {
     struct database db;
     struct tool_progress progress;
-    /* Of the trace at hand. */
+    /* State of the current trace. */
     struct trace_reader *reader;
     int64_t origin_ns;
     struct hal_idmap threads; /* positions in `scopes` */

@@ -37,7 +37,7 @@ struct work {
     size_t group_count;    /* of `groups`: a command buffer recorded again may have more */
 };
 
-/* A value that something gives a semaphore. */
+/* A value that a semaphore gets. */
 struct signal {
     uint64_t semaphore, value;
 };
@@ -382,7 +382,7 @@ static enum hal_status add_commands(struct timeline *t,
     return HAL_OK;
 }
 
-/* A host wait ends where it saw the value: the arrow goes there. */
+/* A host wait ends where it observed the value: the arrow points there. */
 static void add_reached(struct timeline *t, const struct trace_semaphore_wait *wait, uint64_t track)
 {
     uint64_t ends[MOST_ENDS];

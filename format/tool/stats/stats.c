@@ -180,7 +180,7 @@ static int run(char **argv)
         const char *path = tool_one_file(&tool_stats, &words);
         return path ? stats(path, as_json, &is_written) : TOOL_USAGE;
     }
-    /* Of many traces: one that cannot be read does not keep the others out. */
+    /* With many traces, one that cannot be read does not exclude the others. */
     int result = TOOL_OK;
     for (int i = 0; i < words.count && is_written; i++) {
         const int code = stats(words.words[i], true, &is_written);

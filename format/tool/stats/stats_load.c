@@ -175,7 +175,7 @@ static enum hal_status add_sample(struct stats *s, size_t kernel, int64_t begin_
     return HAL_OK;
 }
 
-/* They come behind the submission that they are of. */
+/* They follow the submission to which they belong. */
 static enum hal_status take_times(struct stats *s, const struct trace_dispatch_times *event)
 {
     struct submission *submission = tool_table_find(&s->submissions, event->submission);
@@ -252,7 +252,7 @@ static void run_commands(struct stats *s, const struct commands *c)
 /* What a submission consists of. */
 struct made_of {
     bool has_work;
-    size_t kernel; /* its only one; SIZE_MAX: there are none or several, or transfers */
+    size_t kernel; /* its only one; SIZE_MAX: none or several, or transfers */
     uint64_t dispatches;
 };
 

@@ -10,7 +10,7 @@
 struct groups_process {
     const char *program, *host, *system; /* "": not known */
     uint64_t id;
-    bool is_mixed;       /* several, whose numbers nobody can tell apart */
+    bool is_mixed;       /* several, with indistinguishable numbers */
     uint64_t last, base; /* largest number of its own; what is added to it */
 };
 
@@ -33,8 +33,8 @@ static struct groups_process process_of(const struct trace_header *header, size_
                                    .id = header->process_id};
 }
 
-/* By its own number, on one machine: its traces begin at different times. Two whose numbers are the
- * same (of containers, say) are taken for one. */
+/* Identified by its number on one machine: its traces begin at different times. Two processes with
+ * the same number (in containers, for example) count as one. */
 static bool is_same(const struct groups_process *a, const struct groups_process *b)
 {
     return !a->is_mixed && !b->is_mixed && a->id == b->id && strcmp(a->program, b->program) == 0 &&
@@ -42,7 +42,7 @@ static bool is_same(const struct groups_process *a, const struct groups_process 
            (!*a->system || !*b->system || strcmp(a->system, b->system) == 0);
 }
 
-/* Whoever merged it did not tell what was added. */
+/* The merge did not record the offsets. */
 static bool is_mixed(const struct trace_header *header)
 {
     for (size_t i = 1; i < header->capture_count; i++) {

@@ -238,7 +238,7 @@ static void print_list(struct tool_printer *p, const struct trace_layout *layout
         put(text, "]");
 }
 
-/* Whether the member only says how long a list is that is printed anyway. */
+/* Whether the member is only the length of a list that is printed anyway. */
 static bool counts_list(const struct trace_layout *layout, const struct trace_column *column)
 {
     for (uint32_t i = 0; i < layout->part_count; i++) {

@@ -329,7 +329,7 @@ static bool is_before(const struct slice *slice, const struct trace_event *recor
     return record->ticket < slice->first_ticket;
 }
 
-/* The smallest value that something in the window gives each semaphore. */
+/* The smallest value that the window gives each semaphore. */
 static void find_later(struct slice *slice)
 {
     for (size_t i = 0; i < slice->object_count; i++)

@@ -92,7 +92,7 @@ static void use_named(struct slice *slice)
 
 /* ---- Events ---- */
 
-/* The object that an event goes with; 0: with none. */
+/* The object on which an event depends; 0: none. */
 static uint64_t subject(const struct trace_event *event)
 {
     const bool is_used = trace_event_traits(event->kind).deed == TRACE_USES;
@@ -138,7 +138,7 @@ static void keep_event(struct slice *slice, struct slice_event *event)
     } else if (record->kind == TRACE_FILE) {
         event->fate = file_is_read(slice, TRACE_AS(trace_file, record)->part.file) ? SLICE_KEPT
                                                                                    : SLICE_DROPPED;
-    } else if (record->kind == TRACE_FAILURE) { /* of a call that goes: what is kept has worked */
+    } else if (record->kind == TRACE_FAILURE) { /* of a dropped call: the kept ones succeeded */
         event->fate = SLICE_DROPPED;
     } else if (record->kind == TRACE_SUBMISSION_DONE) {
         const struct slice_event *submission =
