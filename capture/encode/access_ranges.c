@@ -70,7 +70,7 @@ static bool make_room(struct builder *builder)
     return true;
 }
 
-/* The index of the key's first range, or the count when there is none yet. */
+/* The index of the key's first range, or the count if there is none yet. */
 static size_t search(const struct builder *builder, uint64_t key)
 {
     if (builder->slots) {

@@ -40,7 +40,7 @@ void capture_call_result(struct capture_call *call, const char *function, enum h
     hal_restore_message(&kept, HAL_FAILED);
 }
 
-/* Making and destroying objects takes no time worth a second look at the clock. */
+/* Use instead of begin/end for calls too short to time: both stamps are equal. */
 void capture_call_at_once(struct capture_call *call)
 {
     call->begin_ns = call->end_ns = hal_clock_ns();

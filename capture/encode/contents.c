@@ -95,7 +95,8 @@ static bool publish_change(struct capture_thread *thread, const struct capture_c
     return true;
 }
 
-/* What the host stored into while it was copied may have bytes that the host has yet to tell of. */
+/* A piece into which the host stored while it was copied may contain bytes that the host has not
+ * announced yet. */
 static uint16_t kind_of_piece(const struct capture_content *content, const uint8_t *data,
                               uint64_t bytes)
 {
@@ -103,8 +104,8 @@ static uint16_t kind_of_piece(const struct capture_content *content, const uint8
     return is_torn ? TRACE_MAPPED_CHANGE : content->kind;
 }
 
-/* `staged`: where the piece lies; 0: not yet in staging memory. A piece of another kind than those
- * before has a ticket of its own. */
+/* `staged`: position of the piece; 0: not yet in staging memory. A piece of another kind than the
+ * previous ones has its own ticket. */
 static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
                          struct trace_event *head, uint64_t done, uint64_t bytes, uint64_t staged)
 {
@@ -129,7 +130,7 @@ static bool record_piece(struct capture_thread *thread, const struct capture_con
     return true;
 }
 
-/* The `bytes` behind `done`, which lie at `staged` if that is not 0. */
+/* The `bytes` after `done`, which are at `staged` if that is not 0. */
 static bool record_pieces(struct capture_thread *thread, const struct capture_content *content,
                           struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executables into records: all variants into staging memory, and what reflection tells. */
+/* Encodes executables as records: all variants in staging memory, and their reflection. */
 #include "capture/encode/encode.h"
 #include "capture/encode/reflect.h"
 #include "hal/base/text.h"
@@ -21,8 +21,8 @@ static size_t staged_bytes(size_t bytes)
     return hal_align_up(bytes, CAPTURE_STAGING_ALIGNMENT);
 }
 
-/* They are claimed at once: a thread that waited for room with contents unpublished might wait for
- * ever. The writer releases them one by one. */
+/* They are claimed together: a thread that waits for room with unpublished contents could deadlock.
+ * The writer releases them one by one. */
 static bool stage_variants(struct capture_thread *thread, const struct hal_executable_desc *desc,
                            struct staged_variants *out_staged)
 {

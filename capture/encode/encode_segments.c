@@ -37,7 +37,7 @@ SAME_SIZE(struct trace_event_command, struct hal_command_event);
 SAME_SIZE(struct trace_events_wait, struct hal_command_events_wait);
 SAME_SIZE(struct trace_dispatch_indirect, struct hal_command_dispatch_indirect);
 
-/* What format/analysis/access.h looks at in both. */
+/* What format/analysis/access.h reads in both. */
 #define SAME_PLACE(format, member, hal, hal_member)                                                \
     _Static_assert(offsetof(format, member) == offsetof(hal, hal_member) &&                        \
                        sizeof((format){0}.member) == sizeof((hal){0}.hal_member),                  \
@@ -248,7 +248,7 @@ static bool commands_fit(const struct capture_call *call, const struct hal_comma
     return false;
 }
 
-/* Segments are published many at a time: until the seal is whole nobody can use them anyway. */
+/* Segments are published in batches: they are useless until the seal is complete. */
 enum { BATCH_BYTES = 16 << 10 };
 
 /* A piece of the ring that is being filled. */

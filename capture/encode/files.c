@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that queues read from: what they are, and with device_profiling_files=all their contents.
- * A file is told of once, and again when its size or its time has changed. Who reads is about to
- * read from the file itself, so the work here is of the same kind; it happens where the driver
- * calls the host, never on a thread that submits. */
+/* Files that queues read: their identity, and with device_profiling_files=all their contents. A
+ * file is recorded once, and again when its size or its time has changed. The caller is about to
+ * read the file anyway, so this work is of the same kind; it happens where the driver calls the
+ * host, never on a submitting thread. */
 #include "capture/capture.h"
 
 #include "format/limits.h"

@@ -18,8 +18,8 @@ static void count_one(const struct mach_header *header, intptr_t slide)
     atomic_fetch_add(&additions, 1);
 }
 
-/* Counts those that are there already, too. It is never taken back, which the loader has no way
- * for: the capture stays in the process. */
+/* Also counts modules that are already loaded. Never unregistered, which the loader does not
+ * support: the capture stays in the process. */
 uint64_t capture_modules_additions(void)
 {
     static atomic_flag is_watched = ATOMIC_FLAG_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the driver knows of the bindings of an executable's entry points. */
+/* The driver's knowledge of the bindings of an executable's entry points. */
 #include "capture/encode/reflect.h"
 
 #include "hal/base/mem.h"

@@ -83,10 +83,10 @@ static void record_stack(struct capture_thread *thread, uint32_t id, void *const
 
 #ifndef __APPLE__
 
-/* Whether memory can be read, the library asks a pipe that it has opened long ago: it writes and
- * reads bytes by descriptor numbers that the program may have closed and be using for files of its
- * own. So it is not asked. What lies in the calling thread's stack can be read, between its present
- * end and its beginning; for anything else the system makes a copy. */
+/* To check whether memory is readable, the library writes to and reads from a pipe opened long ago,
+ * by descriptor numbers that the program may have closed and reused for its own files. So the
+ * library is not asked. Memory of the calling thread's stack is readable between its current end
+ * and its begin; for anything else the system makes a copy. */
 
 struct stack_bounds {
     uintptr_t low, high;
@@ -110,8 +110,8 @@ static void ask_for_stack(struct stack_bounds *out_bounds)
     pthread_attr_destroy(&attributes);
 }
 
-/* Of a key: more thread-local memory of a module that is loaded late is where LeakSanitizer goes
- * astray (it takes some addresses of it for a block with a head that tells the size). */
+/* In a pthread key: additional thread-local memory of a module loaded late confuses LeakSanitizer
+ * (it mistakes some addresses of it for a block whose head contains the size). */
 static const struct stack_bounds *own_stack(void)
 {
     static const struct stack_bounds unknown;
@@ -128,7 +128,8 @@ static const struct stack_bounds *own_stack(void)
     return &unknown;
 }
 
-/* Saved registers lie anywhere in a frame, also where a sanitizer allows the program nothing. */
+/* Saved registers can be anywhere in a frame, also where a sanitizer forbids the program to
+ * read. */
 __attribute__((no_sanitize("address", "thread"))) static int read_memory(unw_addr_space_t space,
                                                                          unw_word_t address,
                                                                          unw_word_t *value,
@@ -223,7 +224,7 @@ static bool is_in(struct capture_range range, const void *frame)
     return (uintptr_t)frame >= range.begin && (uintptr_t)frame < range.end;
 }
 
-/* Of the HAL's, the one that was called is told. */
+/* Of the HAL's frames, keeps only the function that was called. */
 static int first_told(const struct capture_stacks *stacks, void *const *frames, int found)
 {
     int first = 0;

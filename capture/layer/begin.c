@@ -105,7 +105,7 @@ static enum hal_status read_options(const struct hal_profiling_options *options,
     return HAL_OK;
 }
 
-/* A quarter of the memory, unless the environment says how much. */
+/* A quarter of the memory, unless the environment specifies it. */
 static enum hal_status read_copy_limit(uint64_t *out_bytes)
 {
     uint64_t mib;
@@ -115,7 +115,7 @@ static enum hal_status read_copy_limit(uint64_t *out_bytes)
     return HAL_OK;
 }
 
-/* ---- What the trace says about the process ---- */
+/* ---- Metadata about the process ---- */
 
 struct process {
     char program[TRACE_PATH_BYTES];
@@ -262,7 +262,7 @@ static enum hal_status record_beginning(struct capture *capture, bool late)
     return capture_stream_flush(&capture->stream);
 }
 
-/* Everything behind the stream. The file gets its name last. */
+/* Everything after the stream. The file gets its name last. */
 static enum hal_status begin_file(struct capture *capture,
                                   const struct hal_profiling_options *options, int64_t start_ns)
 {
@@ -289,8 +289,8 @@ static enum hal_status flush(struct hal_layer *layer)
     return capture_stream_flush(&capture->stream);
 }
 
-/* A forked child has copies of everything, but no writer thread: the parent goes on, and the
- * child's copy stays where it is. */
+/* A forked child has copies of everything, but no writer thread: the parent continues, and the
+ * child's copy is never freed. */
 static _Atomic(struct capture *) left_to_parent;
 
 static enum hal_status end(struct hal_layer *layer)
@@ -318,7 +318,7 @@ static enum hal_status leave(struct hal_layer *layer)
     return capture_stream_leave(&capture->stream);
 }
 
-/* Drivers that do not say so may hand work to a device that waits by itself. */
+/* Drivers that do not declare otherwise may pass work to a device that waits by itself. */
 static bool waits_on_host(struct hal_driver_device *next)
 {
     int64_t answer = 0;

@@ -13,7 +13,7 @@ static void clear(struct capture *capture, struct capture_thread *thread, struct
     capture_call_measure(thread, begin_ns);
 }
 
-/* Where the system tells which pages the host stored into, small buffers get pages of their own. */
+/* If the system reports which pages the host stored into, small buffers get their own pages. */
 static enum hal_status create(struct capture *capture, const struct hal_buffer_desc *desc,
                               struct hal_buffer **out)
 {

@@ -42,7 +42,7 @@ static enum hal_status open_next(struct capture *capture, int64_t now_ns,
     return capture_open_file(capture, path, &options, now_ns, true, out_writer);
 }
 
-/* Nobody else records: what goes into the new file alone are the objects as they are now. */
+/* No other thread records: only the objects as they are now go into the new file. */
 static enum hal_status begin_next(struct capture *capture, struct trace_writer *writer,
                                   int64_t now_ns)
 {

@@ -35,7 +35,7 @@ static void see_value(struct capture *capture, struct capture_thread *thread,
                                capture_external_find(&capture->external, semaphore), value);
 }
 
-/* A value, or a failure, that was seen: who is the reason? */
+/* A value, or a failure, was observed: determines its cause. */
 static void note_seen(struct capture *capture, struct capture_thread *thread,
                       struct hal_semaphore *semaphore, uint64_t value, bool works)
 {
@@ -107,8 +107,8 @@ void capture_op_semaphore_fail(struct hal_driver_device *self, struct hal_semaph
     capture_call_leave(&call);
 }
 
-/* Which of several values ended a wait for any of them, the driver does not say. The semaphores do:
- * each that was reached is recorded as if the application had asked for it, so that a replay waits
+/* The driver does not report which of several values ended a wait for any of them. The semaphores
+ * do: each one reached is recorded as if the application had asked for it, so that a replay waits
  * for the same ones. */
 static void see_reached(struct capture *capture, struct capture_thread *thread,
                         const struct hal_semaphore_value *values, size_t count)
@@ -143,7 +143,7 @@ static void see_values(struct capture *capture, struct capture_thread *thread,
         see_value(capture, thread, values[i].semaphore, values[i].value);
 }
 
-/* Of a wait for any, the driver does not say which one: see_reached asks. */
+/* For a wait for any, the driver does not report which one: see_reached asks. */
 static void note_waited(struct capture *capture, const struct capture_call *call,
                         enum hal_wait_mode mode, const struct hal_semaphore_value *values,
                         size_t count)

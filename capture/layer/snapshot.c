@@ -56,7 +56,8 @@ static enum hal_status no_memory(const char *what)
 
 /* ---- Contents of buffers that the host does not see ---- */
 
-/* What copying through the device needs: objects of the next driver that the core does not know. */
+/* Needed for copying through the device: objects of the next driver that are unknown to the
+ * core. */
 struct copier {
     struct hal_driver_device *next;
     struct hal_buffer *target;
@@ -64,7 +65,7 @@ struct copier {
     uint64_t value;
 };
 
-/* The wait for a value ends before the driver has let go of the semaphore. */
+/* The wait for a value ends before the driver has released the semaphore. */
 static void finish_copier(struct copier *copier)
 {
     if (copier->done)
@@ -87,8 +88,8 @@ static enum hal_status init_copier(struct copier *copier, struct hal_driver_devi
     return next->ops->semaphore_create(next, "snapshot", 0, &copier->done);
 }
 
-/* Runs a command buffer that the core does not know. An idle device holds on to nothing; the
- * semaphore tells whether the work failed. */
+/* Runs a command buffer that is unknown to the core. An idle device holds no references; the
+ * semaphore shows whether the work failed. */
 static enum hal_status run_commands(struct copier *copier, struct hal_command_buffer *commands)
 {
     struct hal_driver_device *next = copier->next;
@@ -352,9 +353,9 @@ static enum hal_status record_objects(struct capture *capture, const struct obje
     return status;
 }
 
-/* Commands may name objects that are younger than their command buffer: those come first.
- * Mappings come before contents: what the host writes meanwhile is seen by one or the other. A
- * flight recorder's checkpoint finds what it knows already. */
+/* Commands may name objects that are younger than their command buffer: those come first. Mappings
+ * come before contents: what the host writes meanwhile is seen by one or the other. A flight
+ * recorder's checkpoint finds objects that it already knows. */
 enum hal_status capture_snapshot(struct capture *capture)
 {
     struct objects objects = {0};

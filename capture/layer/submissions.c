@@ -18,7 +18,7 @@ static void note_waits(struct capture *capture, struct capture_thread *thread,
     }
 }
 
-/* Others will see these for a reason that the trace knows. */
+/* Others will observe these for a reason known to the trace. */
 static void note_signals(const struct capture_submission *submission, bool works)
 {
     for (uint32_t i = 0; i < submission->signal_count; i++) {

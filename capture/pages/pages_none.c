@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the system does not tell which pages were written: contents are compared instead. */
+/* For systems that do not report written pages: contents are compared instead. */
 #include "capture/pages/pages.h"
 
 void capture_pages_open(struct capture_pages *out_pages)

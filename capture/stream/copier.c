@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever changes the phase from FREE has the copier until it is FREE again. While it is OPEN its
- * threads may come in: who counts himself in and still sees the same OPEN state may look at the
- * content, since nobody takes it away before the count is zero. */
+/* The thread that changes the phase from FREE owns the copier until it is FREE again. While it is
+ * OPEN the copier's threads may enter: a thread that increments the count and then still sees the
+ * same OPEN state may access the content, which stays until the count is zero. */
 #include "capture/stream/copier.h"
 
 #include "capture/stream/threads.h"
@@ -54,7 +54,7 @@ static void let_faults_through(void)
     pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
 }
 
-/* Takes one part of what is expected; false: there is none left. */
+/* Takes one part of what is expected; false: none left. */
 static bool prepare_part(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
@@ -86,8 +86,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* By who has the copier. A thread that is bound to fewer processors would bind them as well:
- * another one may start them. */
+/* Called by the copier's owner. A thread bound to fewer processors would bind them as well: another
+ * thread may start them. */
 static bool start(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
@@ -155,7 +155,8 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
     return true;
 }
 
-/* Until nobody looks at the content. If others wait for room then, so does the application. */
+/* Waits until no thread accesses the content. If the threads are waiting for room, so does the
+ * application. */
 static void await_others(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;

@@ -130,7 +130,7 @@ static bool has_content(const struct trace_event *event)
            event->kind == TRACE_MAPPED_CHANGE;
 }
 
-/* The record behind this one, and behind the segments of a seal. */
+/* The record after this one, and after the segments of a seal. */
 static const uint8_t *behind(const uint8_t *at, const uint8_t *end)
 {
     const struct trace_event *event = (const void *)at;
@@ -210,8 +210,8 @@ static uint64_t staged_bytes(const struct trace_event *event)
     return sum;
 }
 
-/* Ends a slice between two records: behind so many that the file can take them before much more is
- * recorded, and behind so many contents that a thread that waits for their memory soon has it. */
+/* Ends a slice between two records: early enough that the file can take them before much more is
+ * recorded, and that a thread waiting for the contents' memory gets it soon. */
 static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *data, uint64_t bytes)
 {
     const struct capture_staging *staging = &thread->stream->staging;
@@ -235,8 +235,8 @@ static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *da
     return at;
 }
 
-/* One slice of one thread. A thread that went on in another ring has published everything in the
- * old one before it says so. */
+/* One slice of one thread. A thread that continues in another ring has published everything in the
+ * old one first. */
 static uint64_t drain_thread(struct capture_drain *drain, struct capture_thread *thread)
 {
     struct capture_ring *ring = thread->reading;

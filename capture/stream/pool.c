@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A free list of entry numbers: a number and a change count fit into one word, so taking the first
- * entry cannot be fooled by others who take and give it back meanwhile. Entries that nobody had yet
- * are counted off: their memory is not touched before. */
+/* A free list of entry numbers: a number and a change count fit into one word, which prevents the
+ * ABA problem when taking the first entry. Unused entries are handed out by a counter: their memory
+ * is not touched before. */
 #include "capture/stream/pool.h"
 
 #include "hal/base/mem.h"
@@ -108,7 +108,7 @@ static bool add_block_locked(struct capture_pool *pool)
     return true;
 }
 
-/* One that nobody had. */
+/* An entry that was never used. */
 static struct entry *count_off(struct capture_pool *pool)
 {
     uint32_t index = atomic_load_explicit(&pool->used, memory_order_relaxed);

@@ -50,7 +50,7 @@ static void stop(struct capture_stream *stream, enum hal_status status, const ch
         hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
     else
         free(message);
-    /* Whoever waits for memory looks again. */
+    /* Threads that wait for memory check again. */
     atomic_fetch_add(&stream->progress, 1);
     hal_word_wake(&stream->progress, INT32_MAX);
 }

@@ -36,7 +36,7 @@ static size_t page_bytes(void)
 
 /* ---- The file ---- */
 
-/* Where it lies: "FOLDER/haltrace-sidecar-UID-PID-N", hidden beside a destination. */
+/* Its path: "FOLDER/haltrace-sidecar-UID-PID-N", hidden if beside a destination. */
 static char *make_path(const struct capture_sidecar_desc *desc, unsigned number)
 {
     const char *slash = strrchr(desc->destination, '/');
@@ -50,8 +50,8 @@ static char *make_path(const struct capture_sidecar_desc *desc, unsigned number)
     return length > 0 && (size_t)length < sizeof path ? hal_copy_string(path) : NULL;
 }
 
-/* Whoever recovers or cleans up asks for the lock: it goes with the process. One who cleans up may
- * have come before it, and has removed the name then; where there are no locks, nobody does. */
+/* Recovery and clean-up check the lock, which ends with the process. A clean-up may have come first
+ * and removed the name; where there are no locks, there is no clean-up. */
 static bool lock_file(int descriptor, const char *path)
 {
     struct stat locked, named;
@@ -97,7 +97,7 @@ static enum hal_status check_room(int descriptor, const char *path, uint64_t lea
 {
     struct statvfs room;
     if (fstatvfs(descriptor, &room) != 0)
-        return HAL_OK; /* then committing will tell */
+        return HAL_OK; /* committing will report it then */
     const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
     if (bytes >= least)
         return HAL_OK;
@@ -224,7 +224,7 @@ static uint64_t alignment_for(uint64_t bytes)
     return bytes % CAPTURE_LARGE_PAGE_BYTES ? page_bytes() : CAPTURE_LARGE_PAGE_BYTES;
 }
 
-/* Addresses with nothing there, from a multiple of `alignment`. MAP_FAILED: there are none. */
+/* An unmapped address range, from a multiple of `alignment`. MAP_FAILED: none. */
 static uint8_t *reserve_addresses(uint64_t bytes, uint64_t alignment)
 {
     const uint64_t more = alignment - page_bytes();
@@ -239,7 +239,7 @@ static uint8_t *reserve_addresses(uint64_t bytes, uint64_t alignment)
     return all + before;
 }
 
-/* Of a large page that has memory in one place the system makes a whole one. */
+/* If any part of a large page has memory, the system allocates the whole page. */
 bool capture_sidecar_commit_large(const struct capture_sidecar *sidecar, uint64_t offset,
                                   uint64_t bytes)
 {

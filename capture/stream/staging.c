@@ -133,7 +133,7 @@ static enum hal_status commit(const struct capture_staging *staging, uint64_t of
     return HAL_OK;
 }
 
-/* The blocks that the range lies in. */
+/* The blocks that contain the range. */
 static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t position,
                                      uint64_t bytes)
 {
@@ -155,8 +155,8 @@ void capture_staging_prepare(struct capture_staging *staging, uint64_t position,
         (void)commit_blocks(staging, position, bytes);
 }
 
-/* Without large pages this would not be cheaper beforehand. And where room is scarce, nobody takes
- * what may never be needed: other captures share it. */
+/* Without large pages, preparing is no cheaper than allocating on use. And where space is scarce,
+ * memory that may never be needed is not taken: other captures share it. */
 void capture_staging_prepare_large(struct capture_staging *staging)
 {
     if (staging->bytes >= LARGE_SHARE * LARGE_BYTES &&

@@ -69,7 +69,7 @@ static enum hal_status open_sidecar(struct capture_stream *stream,
     return status;
 }
 
-/* Contents lie in memory that is mapped twice: most of a limited address space is the program's. */
+/* Contents are mapped twice: most of a limited address space belongs to the program. */
 static uint64_t staging_limit(void)
 {
     struct rlimit space;
@@ -103,7 +103,7 @@ static enum hal_status open_largest(struct capture_stream *stream,
     }
 }
 
-/* In memory, unless there is hardly any room; else beside the trace. */
+/* In memory, unless there is hardly any space; else beside the trace. */
 static enum hal_status open_memory(struct capture_stream *stream,
                                    const struct capture_stream_options *options)
 {
@@ -234,7 +234,7 @@ enum hal_status capture_stream_succeed(struct capture_stream *stream,
     return capture_stream_flush(stream);
 }
 
-/* What only the second file has is no loss of the first. */
+/* What only the second file has does not count as lost for the first. */
 void capture_stream_share(struct capture_stream *stream, bool works)
 {
     const uint64_t last = atomic_load(&stream->ticket);

@@ -126,7 +126,7 @@ static struct trace_ring_slot *find_free_locked(struct capture_stream *stream, u
     return NULL;
 }
 
-/* Of the ring area, for rings of that size. */
+/* Allocates from the ring area, for rings of that size. */
 static uint64_t area_bytes(const struct capture_stream *stream, uint64_t bytes)
 {
     const uint64_t spare = bytes > stream->ring_bytes ? 0 : stream->spare_bytes;
@@ -139,7 +139,7 @@ static bool area_has_locked(const struct capture_stream *stream, uint64_t bytes)
            stream->rings_used + bytes <= area_bytes(stream, bytes);
 }
 
-/* Free until somebody takes it. */
+/* Free until a thread takes it. */
 static enum hal_status new_slot_locked(struct capture_stream *stream, uint64_t bytes,
                                        struct trace_ring_slot **out_slot)
 {
@@ -172,7 +172,7 @@ static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t 
     return *out_slot ? HAL_OK : new_slot_locked(stream, bytes, out_slot);
 }
 
-/* Memory that was mapped once stays so: whoever needs a ring next finds it there. */
+/* Memory once mapped stays mapped: the next thread that needs a ring reuses it. */
 static enum hal_status map_slot_locked(struct capture_stream *stream, struct trace_ring_slot *slot,
                                        uint8_t **out_base)
 {
@@ -238,8 +238,8 @@ static uint64_t usual_size(const struct capture_stream *stream)
     return bytes < CAPTURE_LEAST_RING_BYTES ? CAPTURE_LEAST_RING_BYTES : bytes;
 }
 
-/* The writer, which would take a processor from those who record, is left alone until rings run
- * out: no other was ready, or the thread has most of what it gets, and can still fill the rest. */
+/* The writer, which would take a processor from recording threads, is not woken until rings run
+ * out: no other ring was ready, or the thread has most of its share and can still fill the rest. */
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
@@ -278,7 +278,7 @@ void capture_threads_prepare(struct capture_stream *stream)
     for (uint32_t i = 0; i < READY_RINGS; i++) {
         if (new_slot_locked(stream, bytes, &slot) != HAL_OK ||
             map_slot_locked(stream, slot, &base) != HAL_OK)
-            break; /* whoever needs a ring is told */
+            break; /* the thread that needs a ring reports it */
     }
     pthread_mutex_unlock(&stream->threads_lock);
 }
@@ -314,7 +314,7 @@ static enum hal_status register_thread(struct capture_stream *stream, struct cap
     return status;
 }
 
-/* The thread's first record tells who it is. */
+/* The thread's first record identifies it. */
 static void introduce(struct capture_thread *thread)
 {
     char name[THREAD_NAME_BYTES];

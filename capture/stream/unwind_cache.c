@@ -38,7 +38,7 @@ struct capture_unwind_cache {
     struct cached_walk *lines[LINES];
 };
 
-/* The frame pointer and the return address of the caller's caller lie at the frame's address. */
+/* The frame pointer and the return address of the caller's caller are at the frame's address. */
 static unsigned line_of(const void *frame)
 {
     const uintptr_t *saved = frame;
@@ -81,8 +81,8 @@ static bool add_place(unw_cursor_t *cursor, int number, const void *frame, struc
     return true;
 }
 
-/* The places of all frames from the caller of the function with `frame` on. False: the walk differs
- * from the other one, or not everything that it depends on lies in memory. */
+/* The locations of all frames from the caller of the function with `frame` on. False: the walk
+ * differs from the other one, or depends on something that is not in memory. */
 static bool follow(const void *frame, void *const *frames, int frame_count, struct place *places,
                    uint32_t *out_count)
 {

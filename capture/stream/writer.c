@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer thread: has the file take what the rings hold (drain.c), and gives memory back once it
- * has. */
+/* The writer thread: passes the contents of the rings to the file (drain.c), and releases memory
+ * once the file has them. */
 #include "capture/stream/drain.h"
 
 #include "hal/base/log.h"
@@ -32,7 +32,7 @@ static void give_back(struct capture_thread *thread)
     }
 }
 
-/* The file has everything that was taken: the sidecar says so, and its memory is free again. */
+/* The file has everything that was taken: records that in the sidecar and releases the memory. */
 static void switch_durable(struct capture_drain *drain)
 {
     struct capture_stream *stream = drain->stream;
@@ -93,8 +93,8 @@ static struct trace_health health_of(struct capture_stream *stream)
     return health;
 }
 
-/* No thread records any more. The file is closed here, where signals are blocked: running into a
- * limit must not become the application's affair. A second file that has no name goes. */
+/* No thread records any more. The file is closed here, where signals are blocked: exceeding a limit
+ * must not affect the application. A second file without a name is removed. */
 static void close_file(struct capture_drain *drain)
 {
     struct capture_stream *stream = drain->stream;

@@ -158,7 +158,7 @@ static void count_sidecar(void *user, const struct trace_sidecar_info *info)
     left->bytes += info->in_use ? 0 : info->bytes;
 }
 
-/* Captures that were killed leave theirs, which take memory until somebody is done with them. */
+/* Killed captures leave theirs, which use memory until they are removed. */
 static void look_at_sidecars(struct report *report)
 {
     struct doctor_finding *finding = add(report, "sidecars");

@@ -23,7 +23,7 @@ extern char **environ;
 enum { COUNT = 4096, GROUP_THREADS = 64, TRIAL_BYTES = COUNT * sizeof(uint32_t) };
 enum { REPLAY_LIMIT_S = 120 };
 
-/* Threads wait for each other, so that the kernel goes through all of the compiler. */
+/* Threads wait for each other, so that the kernel exercises the whole compiler. */
 static const char kernel_source[] = "#include <metal_stdlib>\n"
                                     "using namespace metal;\n"
                                     "kernel void turn(device uint *numbers [[buffer(0)]],\n"
@@ -149,7 +149,7 @@ static void try_capture(struct trial *trial, const char *path, struct doctor_fin
 
 /* ---- Replay ---- */
 
-/* hal-replay lies beside this program. */
+/* hal-replay is beside this program. */
 static enum hal_status start_replay(const char *trace, int *out_output, pid_t *out_process)
 {
     char program[PATH_MAX];
@@ -204,7 +204,7 @@ static bool read_output(int output, pid_t process, char *out_text, size_t bytes)
     return true;
 }
 
-/* The line of the output that begins so, cut out of it; NULL: there is none. */
+/* The first output line with that prefix, cut out of the output; NULL: none. */
 static char *find_line(char *text, const char *beginning)
 {
     const size_t bytes = strlen(beginning);

@@ -30,7 +30,7 @@ enum {
     EXIT_SIGNAL = 128
 };
 
-/* Options that are passed on; the HAL's own rules for its flags say what is right. */
+/* Options that are passed on; the HAL's own rules for its flags validate them. */
 enum policy {
     MODE,
     STACKS,
@@ -62,7 +62,7 @@ static const struct {
 
 struct options {
     const char *output;                 /* NULL: the default */
-    const char *policies[POLICY_COUNT]; /* NULL: what the environment says */
+    const char *policies[POLICY_COUNT]; /* NULL: from the environment */
     const char *run;                    /* path of the run's list */
     bool force, quiet;
     char *const *command;
@@ -228,7 +228,7 @@ static bool answer(enum hal_asked asked, int *out_exit)
     return false;
 }
 
-/* True: go on; else *out_exit says how to end. */
+/* True: continue; else *out_exit is the exit status. */
 static bool read_options(char **argv, struct options *options, int *out_exit)
 {
     struct hal_words words;
@@ -359,7 +359,7 @@ static bool set_environment(const struct options *options, const char *path)
            setenv("HAL_DEVICE_PROFILING_FORCE", options->force ? "true" : "false", 1) == 0;
 }
 
-/* In the child. Says through the pipe why it did not become the program. */
+/* In the child. Reports through the pipe why it did not become the program. */
 static void become_program(const struct options *options, int failure_pipe)
 {
     char path[PATH_MAX];

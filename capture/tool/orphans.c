@@ -52,11 +52,11 @@ static void read_proc(uint64_t process, const char *thread, const char *name,
     out_text[got] = '\0';
 }
 
-/* The kernel takes it down, which it may do for long: memory goes first, then files and locks. */
+/* The kernel tears the process down, which may take long: first memory, then files and locks. */
 static bool is_exiting(uint64_t process, const char *thread)
 {
     static const unsigned long exiting = 0x4, dumps_core = 0x200, signaled = 0x400;
-    enum { FIELDS_BEFORE = 7 }; /* behind the name, which may have any characters */
+    enum { FIELDS_BEFORE = 7 }; /* after the name, which may contain any characters */
     char text[PROC_BYTES];
     read_proc(process, thread, "stat", text);
     const char *at = strrchr(text, ')');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hal-capture says of the files that a run has left. */
+/* hal-capture's summary of the files that a run has left. */
 #include "capture/tool/summary.h"
 
 #include "capture/tool/orphans.h"
@@ -36,7 +36,7 @@ void capture_print_size(uint64_t bytes)
     hal_print(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
 }
 
-/* Of the host's writes: then no replay begins. */
+/* Host writes are missing: a replay cannot begin. */
 static enum hal_status find_unrecorded(void *user, const struct trace_event *event,
                                        const struct trace_segment *segments)
 {
@@ -142,7 +142,7 @@ bool capture_summarize(const struct capture_summary *wanted)
     unsigned traces = 0, missed = 0;
     bool recorded = true;
     hal_run_open(wanted->run, &run);
-    hal_run_unlock(&run); /* files are read, which takes its time, and somebody may still run */
+    hal_run_unlock(&run); /* reading files takes time, and processes may still be running */
     unlink(wanted->run);
     capture_orphans_prepare();
     for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {

@@ -4,10 +4,10 @@
 #include "capture/capture.h"
 #include "hal/base/mem.h"
 
-/* Host and device may share a page, so the system's account of pages is refined by comparison with
- * a copy. Those of larger mappings together have a limit, and go once the host has left such a
- * mapping alone for some time while work was under way: where there is none, pages that both may
- * have written are recorded without the bytes before. */
+/* Host and device may share a page, so the system's record of pages is refined by comparison with a
+ * copy. The copies of larger mappings share a limit, and are freed once the host has not touched
+ * such a mapping for some time while work was in progress: without a copy, pages that both may have
+ * written are recorded without their previous bytes. */
 enum {
     SMALL_BYTES = 1 << 20,
     MOST_COPIED_BYTES = 256 << 20,
@@ -79,8 +79,8 @@ static void unwatch_locked(struct capture_mappings *mappings, const struct captu
 static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping);
 
 /* The host stored into these pages, of which there is no copy. Outside of work that may have
- * written there, all is the host's; inside, it may be either's, and what was there before is not
- * known. */
+ * written there, every byte is the host's; inside, it may be either's, and the previous contents
+ * are unknown. */
 static void record_pages_of(struct capture *capture, struct capture_thread *thread,
                             const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
@@ -176,7 +176,7 @@ void capture_changes_find_writers_locked(struct capture *capture,
 
 /* ---- Marking ---- */
 
-/* Parts of mappings to look at: what lies between the marks of one mapping is looked at, too. */
+/* Parts of mappings to search: includes what is between the marks of one mapping. */
 struct marks {
     struct capture_mappings *mappings;
     struct capture_mapping *first; /* by next_marked */
@@ -339,8 +339,8 @@ void capture_mappings_collect_used(struct capture *capture, struct capture_threa
     pthread_mutex_unlock(&mappings->tracked_lock);
 }
 
-/* The value is raised before the signal gets its ticket, and in one step with the look: whoever
- * records what must be there before the work has a lower ticket, or knows that it may run. */
+/* The value is raised before the signal gets its ticket, atomically with the search: a thread that
+ * records what must precede the work has a lower ticket, or knows that the work may run. */
 void capture_mappings_let_go(struct capture *capture, struct capture_thread *thread,
                              struct capture_semaphore *semaphore, uint64_t value)
 {
@@ -393,16 +393,16 @@ static void find_replayed_writers(struct capture *capture, const struct capture_
     capture_spans_merge(&mappings->started);
 }
 
-/* Of pages that are recorded as they are: also what was written by the work that is being observed,
- * for words that did not change are not known. */
+/* For pages recorded as they are: includes what the observed work wrote, since unchanged words are
+ * unknown. */
 static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
 {
     find_replayed_writers(capture, mapping);
     add_observed(&capture->mappings.started, capture->mappings.observed, mapping);
 }
 
-/* What work may write that is unobserved and not held is left out. Held work is let go by a later
- * event: the program may read what that work is yet to overwrite. */
+/* Excludes what unobserved work that is not held may write. Held work is released by a later event:
+ * the program may still read what that work will overwrite. */
 static void record_seen_locked(struct capture_mappings *mappings, struct capture_thread *thread,
                                const struct capture_mapping *mapping, struct capture_span span)
 {
@@ -469,9 +469,9 @@ static void observe_locked(struct capture *capture, struct capture_thread *threa
     capture->mappings.observed = NULL;
 }
 
-/* The work leaves the list and its changes are taken over in one step: in between another thread
- * would take them for the host's. Who finds that all is seen waits for whoever takes it over: then
- * the program may store there. */
+/* The work leaves the list and its changes are taken over atomically: otherwise another thread
+ * could take them for the host's. A thread that finds everything observed waits for the one that
+ * takes it over: after that the program may store there. */
 static struct capture_submission *see_locked(struct capture *capture,
                                              struct capture_semaphore *semaphore, uint64_t value)
 {
@@ -530,7 +530,8 @@ bool capture_changes_begin_locked(struct capture *capture, struct capture_thread
     mapping->watched = !mapping->imported && watch(mappings, mapping, buffer);
     if (!is_large(mapping))
         return capture_compare_begin(mapping);
-    /* Of one that holds something the trace may know less, and the copy would be of all of it. */
+    /* For a mapping with older contents the trace may know less, and the copy would cover all of
+     * it. */
     if (mapping->is_first)
         mapping->host_pages = hal_alloc(mapping->bytes / CAPTURE_BLOCK_BYTES + 1, 1);
     return true;

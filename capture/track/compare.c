@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes in mappings with a shadow copy: what differs from the shadow was stored by the host or by
- * the device. Outside of all ranges that unobserved work may write it was the host. Inside, nothing
- * tells, unless the system's account of pages shows that the host stored nothing there. */
+/* Changes in mappings with a shadow copy: a difference from the shadow was stored by the host or by
+ * the device. Outside of all ranges that unobserved work may write it was the host. Inside, this is
+ * undecidable, unless the system's record of pages shows that the host stored nothing there. */
 #include "capture/capture.h"
 #include "hal/base/mem.h"
 
@@ -207,7 +207,7 @@ static void accept_block(struct look *look, uint64_t begin, uint64_t end)
     memcpy(mapping->shadow + begin, copied(look, begin), end - begin);
 }
 
-/* Before and behind the copy: a store that it has is known of, and one that it lacks is not
+/* Before and after the copy: a store that it contains is known, and one that it lacks is not
  * forgotten. */
 static void copy_between_questions(struct look *look, uint64_t end)
 {
@@ -253,8 +253,8 @@ void capture_compare_observe_locked(struct capture *capture, struct capture_thre
 
 /* ---- Preparing ---- */
 
-/* The trace knows of these blocks what the shadow has got of them. A store that came in between
- * stays noted: the next look finds it. */
+/* The trace knows of these blocks what the shadow contains. A store that came in between stays
+ * noted: the next search finds it. */
 static void record_blocks(struct capture_thread *thread, const struct capture_mapping *mapping)
 {
     for (uint64_t at = 0; at < mapping->bytes; at += BLOCK_BYTES) {

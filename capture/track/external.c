@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores that work of other devices moves. Two cases: a semaphore of another device, which is
- * created in this trace when it is first used, and any semaphore that reaches a value (or fails)
- * without a call or a submission of this trace being the reason. Both become events marked as
- * external, so that a replay of this trace alone does what the others had done.
- *
- * A value is recorded when somebody whom the trace knows has seen it: a submission whose waits are
- * met, a wait or a query of the host. Everything that depends on it has a later ticket. */
+/* Semaphores that work of other devices signals. Two cases: a semaphore of another device, which is
+ * created in this trace on first use, and any semaphore that reaches a value (or fails) without a
+ * call or a submission of this trace causing it. Both become events marked as external, so that a
+ * replay of this trace alone does what the other devices did. A value is recorded when a party
+ * known to the trace has observed it: a submission whose waits are satisfied, a wait or a query of
+ * the host. Everything that depends on it has a later ticket. */
 #include "capture/capture.h"
 
 #include "capture/stream/threads.h"

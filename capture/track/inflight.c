@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which finished work the host can know of. */
+/* Determines which finished work the host can know of. */
 #include "capture/track/inflight.h"
 
 #include "hal/base/mem.h"
@@ -79,7 +79,8 @@ static bool is_own(const struct capture_submission *entry,
     return (uintptr_t)accesses >= begin && (uintptr_t)accesses < begin + sizeof entry->own;
 }
 
-/* A short list is copied: the command buffer's, which often goes at once, need not outlive it. */
+/* A short list is copied: the command buffer's own, which is often freed soon, need not outlive
+ * it. */
 static struct capture_access_ranges *keep_accesses(struct capture_submission *entry,
                                                    struct capture_access_ranges *accesses,
                                                    size_t *used)
@@ -262,8 +263,8 @@ static bool is_on_its_way(const struct capture_submission *entry)
            (state == CAPTURE_SUBMISSION_COMES && entry->is_preceded);
 }
 
-/* Work promises what it signals once nothing is missing that it waits for. False: there are longer
- * chains of it than so many passes find; who is behind them is not known for now. */
+/* Work promises its signals once everything that it waits for is promised. False: there are longer
+ * chains than the passes resolve; the rest remains unknown for now. */
 static bool promise_locked(struct capture_inflight *inflight)
 {
     bool any = atomic_load(&inflight->open_count) > 0;
@@ -329,8 +330,8 @@ static bool is_seen_locked(const struct capture_submission *entry)
     return false;
 }
 
-/* What was observed tells that its waits were met, which may tell of older submissions. One round
- * does, unless somebody waited before somebody else signalled. */
+/* An observed submission implies that its waits were satisfied, which may imply older submissions.
+ * One round suffices unless a wait was submitted before its signal. */
 static bool spread_locked(struct capture_inflight *inflight)
 {
     bool any = false;
@@ -483,7 +484,8 @@ bool capture_inflight_each_open_use(struct capture_inflight *inflight,
                                                   const struct capture_access_range *use),
                                     void *user)
 {
-    /* What the host wrote before is seen by whoever opens after: each looks after it has told. */
+    /* What the host wrote before is seen by the thread that opens later: each searches after it has
+     * registered. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load(&inflight->open_count) == 0)
         return true;

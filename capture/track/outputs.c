@@ -223,7 +223,7 @@ static void let_go_of_cleared(struct capture *capture)
         capture->core.object_release(&buffer->object);
 }
 
-/* One that the driver has let go of, or a new one; NULL: memory is out. */
+/* One that the driver has released, or a new one; NULL: out of memory. */
 static struct capture_copies *take_copies(struct capture_outputs *outputs,
                                           struct hal_driver_device *next)
 {
@@ -284,8 +284,8 @@ static enum hal_status clear_mapped(struct hal_driver_device *next, struct hal_b
     return next->ops->buffer_unmap(next, &mapping);
 }
 
-/* A wait also ends when a change of the chain interrupts all waits: that is no reason to hand out a
- * buffer which is still being cleared. */
+/* A wait also ends when a change of the chain interrupts all waits: the buffer must not be handed
+ * out while it is still being cleared. */
 static enum hal_status wait_for_clearing(struct hal_driver_device *next,
                                          const struct hal_semaphore_value *done)
 {
@@ -383,7 +383,7 @@ static enum hal_status make_copies(struct capture *capture, struct capture_copie
                          copies);
 }
 
-/* What comes from the host is recorded as contents; other work may write there at the same time. */
+/* What the host writes is recorded as contents; other work may write there at the same time. */
 static void prepare_host_call(struct capture *capture, struct capture_submission *entry,
                               const struct hal_submission *wrapped)
 {

@@ -58,7 +58,7 @@ bool capture_spans_at(const struct capture_spans *spans, uint64_t at, uint64_t e
     *out_next = end;
     if (spans->everything)
         return true;
-    while (low < high) { /* the first that ends behind `at` */
+    while (low < high) { /* the first that ends after `at` */
         const size_t middle = low + (high - low) / 2;
         if (spans->list[middle].end <= at)
             low = middle + 1;
