@@ -31,8 +31,7 @@ static enum replay_exit exit_of(enum hal_status status)
     return REPLAY_EXIT_UNSUPPORTED;
 }
 
-/* False when the report could not be written: whoever asked must not take silence for "the same".
- */
+/* False if the report could not be written: the caller must not take silence for "the same". */
 static bool print(const struct replay_program *options, const struct replay_summary *summary)
 {
     if (summary->error[0])
@@ -73,7 +72,7 @@ static void tell_refused(const struct replay_sandbox *sandbox)
                 hal_shown(call).text);
 }
 
-/* The report comes behind the results that it tells of, or not at all. */
+/* The report comes after the results that it describes, or not at all. */
 static enum hal_status end_child(struct replay_session *session, enum hal_status status,
                                  int *out_signal)
 {

@@ -12,7 +12,7 @@
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-/* At once: the libraries below tell it, from the first call on. */
+/* Immediately: the libraries below use it from the first call on. */
 static enum hal_status take_verbose(void *user, const struct hal_option *option, char *value)
 {
     (void)user;

@@ -45,7 +45,7 @@ bool replay_take_symbols(char *text, struct replay_program *program)
     return true;
 }
 
-/* Of the user's choice, so it is read out here, where the sandbox is not. */
+/* The user chose the file, so it is read here, outside of the sandbox. */
 static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
                       size_t *out_bytes)
 {
@@ -202,8 +202,8 @@ static bool add_output(const char *option, const char *path, struct replay_progr
     return true;
 }
 
-/* Cuts BUFFER@PLACE=FILE in three, at the first '@' with a place behind it: labels may have an '@',
- * too. False: there is none; the message is about a place where something stands for one. */
+/* Splits BUFFER@PLACE=FILE at the first '@' that a locator follows: labels may contain '@', too.
+ * False: malformed; if something is there instead of a locator, the message is about that. */
 static bool cut_dump(char *text, struct replay_dump *out_dump, const char **out_message)
 {
     *out_message = "not BUFFER@PLACE=FILE, such as result@#s12.d40=out.npy";

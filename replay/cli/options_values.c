@@ -194,7 +194,7 @@ static bool is_word(const char *text, size_t length, const char *word)
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* `word` with a number behind. */
+/* `word` followed by a number. */
 static bool is_number_of(const char *text, size_t length, const char *word, uint64_t *out_value)
 {
     char number[24];

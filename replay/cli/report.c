@@ -63,7 +63,7 @@ static void print_guesses(FILE *file, const struct replay_difference *first)
             (double)f[0], (double)f[1], i[0], i[1]);
 }
 
-/* Of elements with a type: how large the errors are, also when all are within the tolerance. */
+/* For elements with a type: how large the errors are, even if all are within the tolerance. */
 static void print_errors(FILE *file, const struct replay_report *report)
 {
     const struct replay_errors *errors = &report->errors;
@@ -175,8 +175,8 @@ static void print_access(FILE *file, const struct replay_what_if_access *access)
                 hal_shown(access->what).text);
 }
 
-/* What the graph of accesses says of the other way. It knows bound ranges, and neither what kernels
- * leave alone nor what the device does by itself: a count of 0 is no proof. */
+/* What the graph of accesses says about the variant. It knows bound ranges, but neither what
+ * kernels leave alone nor what the device does by itself: a count of 0 proves nothing. */
 static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazards)
 {
     fprintf(file, "\nhazards: of %s of accesses to the same bytes, %" PRIu64 " lose their order",
@@ -436,7 +436,7 @@ static void print_text(FILE *file, const struct replay_summary *summary)
         print_times(file, summary);
 }
 
-/* ---- All that goes out --------------------------------------------------------------------- */
+/* ---- All output ---------------------------------------------------------------------------- */
 
 /* Whatever a trace calls things: of control characters only ends of lines get there. */
 static bool print_cleaned(FILE *file, void (*print)(FILE *file, const struct replay_summary *),

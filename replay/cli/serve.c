@@ -177,8 +177,8 @@ static enum hal_status compile(struct server *s, struct replay_request *request)
     return replay_player_compile(request->plan, s->devices[request->device], &request->options);
 }
 
-/* The result is open before the sandbox is locked; one that stays empty was never made. The
- * capture's own file may lie beside the result, where that has a folder. */
+/* The result file is open before the sandbox is locked; an empty one was never created. The
+ * capture's own file may be beside the result if that has a folder. */
 static enum hal_status begin_record(struct hal_device *device, const struct replay_request *request)
 {
     struct hal_profiling_options options = request->recording;
@@ -189,7 +189,7 @@ static enum hal_status begin_record(struct hal_device *device, const struct repl
     snprintf(path, sizeof path, "/dev/fd/%d", file);
     options.file = path;
     setenv("HAL_DEVICE_PROFILING_SIDECAR", getenv("TMPDIR"), 1);
-    /* Who replays knows what the host writes, and says so. */
+    /* The replaying process knows what the host writes, and sends it. */
     setenv("HAL_DEVICE_PROFILING_DIRTY", "announced", 1);
     return hal_device_profiling_begin(device, &options, HAL_FOREVER);
 }

@@ -71,7 +71,7 @@ static enum hal_status load(struct replay_session *s)
     return status;
 }
 
-/* By blanks: not every terminal knows more. */
+/* Overwrites with blanks: not every terminal supports more. */
 static void hide_progress(struct replay_session *s)
 {
     if (s->shows_progress)
@@ -79,7 +79,7 @@ static void hide_progress(struct replay_session *s)
     s->shows_progress = false;
 }
 
-/* For a person who waits. */
+/* For an interactive user. */
 static void show_progress(void *user, uint64_t done, uint64_t most)
 {
     static int64_t next_ns;
@@ -410,7 +410,7 @@ static enum hal_status look(struct replay_session *s)
     return HAL_OK;
 }
 
-/* Before anything takes long. Of a second look at what hung, it is known. */
+/* Called before long operations. In a second run after a hang, this is known. */
 static void show_target(struct replay_session *s)
 {
     const struct replay_program *program = s->program;

@@ -11,7 +11,7 @@ static enum hal_status open_uri(const char *uri, const struct replay_opened *out
     return out->remote ? replay_remote_open(out->remote, uri) : hal_device_open(uri, out->device);
 }
 
-/* With so many queues, if the driver takes a number; 0: as the URI says. */
+/* Adds the number of queues if the driver has the parameter; 0: as in the URI. */
 static enum hal_status open_with_queues(const char *uri, uint32_t queues,
                                         const struct replay_opened *out)
 {
@@ -41,8 +41,8 @@ static const char *chosen_device(const struct replay_session *s)
     return uri && uri[0] ? uri : NULL;
 }
 
-/* The trace is being loaded. Which device it will be is known already, unless what is in the trace
- * says how many queues that one has. */
+/* The trace is being loaded. The device is already known, unless its number of queues depends on
+ * the trace's contents. */
 void replay_open_beside(void *user, const struct trace_header *header)
 {
     struct replay_session *s = user;

@@ -226,7 +226,7 @@ static void note_wrong(struct replay_errors *errors, uint64_t offset)
         errors->first_wrong = offset;
 }
 
-/* Of two elements that are numbers; true: within the tolerance. */
+/* For two elements that are numbers; true: within the tolerance. */
 static bool measure(const struct comparison *c, uint64_t offset, const uint8_t *expected,
                     const uint8_t *actual)
 {
@@ -281,7 +281,7 @@ static void compare_element(const struct comparison *c, uint64_t offset, const u
         errors->inexact += differs;
 }
 
-/* What is no whole element. */
+/* A partial element. */
 static void compare_rest(const struct comparison *c, uint64_t offset, const uint8_t *expected,
                          const uint8_t *actual, uint64_t bytes)
 {
@@ -351,8 +351,8 @@ bool replay_errors_add(struct replay_errors *all, const struct replay_errors *mo
 
 enum { GUESS_ELEMENTS = 4096 };
 
-/* How far the binary logarithms of the numbers that are not zero are spread; negative: there are
- * none, or one that no program computes. */
+/* The spread of the binary logarithms of non-zero numbers; negative: there are none, or one that no
+ * program computes. */
 static double spread(const uint8_t *bytes, uint64_t count, enum replay_type type)
 {
     const uint64_t size = types[type].bytes;

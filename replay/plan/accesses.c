@@ -64,7 +64,7 @@ static bool overlap(const struct replay_touch *a, const struct replay_touch *b)
 enum hal_status replay_accesses_subtract(struct replay_accesses *accesses,
                                          struct replay_touch touch)
 {
-    struct replay_touch tail = {0}; /* ranges are apart: at most one goes on behind */
+    struct replay_touch tail = {0}; /* ranges are disjoint: at most one extends beyond it */
     size_t kept = 0;
     replay_accesses_merge(accesses);
     for (size_t i = 0; i < accesses->count; i++) {

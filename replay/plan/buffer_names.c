@@ -12,7 +12,7 @@
 void replay_candidates_add(struct replay_candidates *candidates, const struct replay_plan *plan,
                            uint32_t object, const char *note)
 {
-    enum { LEAST_BYTES = 160 }; /* of a label, and what stands around it */
+    enum { LEAST_BYTES = 160 }; /* of a label, and the text around it */
     const struct replay_object *o = &plan->objects[object];
     const char *label = replay_object_label(plan, object);
     char size[128] = "";
@@ -115,8 +115,8 @@ static enum hal_status check_written(const struct replay_plan *plan, const char 
     return status;
 }
 
-/* Of those that the host writes, two of that name that are there at the same time: which one is
- * meant? Of those that come one after the other, all are. */
+/* Whether the host writes two buffers of that name that exist at the same time, so that the name is
+ * ambiguous. Buffers that exist one after the other all match. */
 static enum hal_status check_single(const struct replay_plan *plan, const char *name)
 {
     struct replay_candidates alive = {0};

@@ -305,7 +305,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_EVENT_DESTROY:
         return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
     case TRACE_SUBSPAN_CREATE: return decode_subspan(decoder, event);
-    case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer behind it */
+    case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer that it refers to */
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work that a lost device did not end. What could have run runs again, and whoever waits for it
- * sees whether the device is lost once more. But some of it waited, when the device went, for what
- * nothing sets any more: it would wait here for ever. What it was to signal fails instead, where it
- * did in the recording. */
+/* Work that a lost device did not complete. Work that could have run runs again, and its waits show
+ * whether the device is lost again. But some of it was waiting, when the device was lost, for a
+ * value that nothing sets any more: here it would wait forever. Its signals fail instead, where
+ * they did in the recording. */
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"
@@ -29,7 +29,7 @@ enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t subm
     return HAL_OK;
 }
 
-/* Nothing can tell that it had not ended before the event began, or the event says so. */
+/* Nothing shows that it had not ended before the event began, or the event shows it. */
 static bool is_over(const struct replay_lost *lost, const struct trace_event *event)
 {
     return !event || event->status == HAL_DEVICE_LOST ||
@@ -68,7 +68,7 @@ static enum hal_status fail_one(struct replay_decoder *decoder, uint64_t semapho
     return replay_decode_push(decoder, REPLAY_FAIL, semaphore, &fail->head);
 }
 
-/* In the order of the calls: what a submission sets, a later one may wait for. */
+/* In call order: a later submission may wait for what an earlier one sets. */
 static enum hal_status settle(struct replay_decoder *decoder, const struct replay_lost *lost)
 {
     const struct trace_submit *submit = (const void *)decoder->plan->ops[lost->op].event;

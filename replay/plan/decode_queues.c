@@ -23,7 +23,7 @@ static void raise_to(uint64_t *value, uint64_t to)
         *value = to;
 }
 
-/* It may fail or not, if nothing tells. */
+/* May fail or not, if nothing decides it. */
 static void doubt(struct replay_object *semaphore)
 {
     if (semaphore->semaphore.outcome == REPLAY_WORKS)
@@ -178,7 +178,7 @@ enum hal_status replay_decode_query(struct replay_decoder *decoder,
 {
     struct replay_object *object = find_semaphore(decoder, event->semaphore);
     struct trace_semaphore_wait *wait;
-    if (event->head.status != HAL_OK) { /* the end of the replay tells whether it fails here */
+    if (event->head.status != HAL_OK) { /* the end of the replay decides whether it fails here */
         if (object)
             object->semaphore.outcome = REPLAY_FAILS;
         else
@@ -250,8 +250,8 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
     return HAL_OK;
 }
 
-/* In place of the file the player moves the contents, between the host call's two events. Until
- * then a semaphore of the plan's own, the last that it waits for, keeps the submission: 1 is
+/* The player moves the contents instead of the file, between the host call's two events. Until then
+ * a semaphore of the plan's own, the last one that it waits for, holds the submission: 1 is
  * promised when the call has begun, and reached when it has ended. */
 static enum hal_status hold(struct replay_decoder *decoder, const struct trace_submit *event,
                             const struct trace_submit **out_held)

@@ -50,7 +50,7 @@ static enum hal_status decode_barrier(struct replay_decoder *decoder, struct tra
     return decode_buffer_barriers(decoder, segment->buffers, segment->buffer_count);
 }
 
-/* Whether each wait has its signal, recording it again will tell. */
+/* Recording it again will check that each wait has its signal. */
 static enum hal_status decode_events_wait(struct replay_decoder *decoder,
                                           struct trace_events_wait *segment)
 {

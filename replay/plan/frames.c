@@ -17,7 +17,7 @@ static const struct trace_module *find_module(const struct trace_reader *reader,
     return NULL;
 }
 
-/* A return address is behind its call. */
+/* A return address follows its call. */
 static bool name_by(const struct trace_module *module, const char *path, uint64_t offset, char *out,
                     size_t bytes)
 {

@@ -84,8 +84,8 @@ static void merge(const struct replay_gathered *from, size_t start, size_t middl
     }
 }
 
-/* Stable. Merges the runs that are there already: each thread's events are in order, so one
- * thread costs one look and n threads log n passes over chunks. */
+/* Stable. Merges existing runs: each thread's events are in order, so one thread takes one pass and
+ * n threads log n passes over chunks. */
 static enum hal_status sort_by_ticket(struct gathering *gathering)
 {
     const size_t count = gathering->count;
@@ -154,8 +154,8 @@ static enum hal_status check_supported(struct replay_plan *plan)
         hal_count(plan->info.unsupported_calls, "call", "calls").text);
 }
 
-/* How many events can be replayed: tickets are given out one by one, so in an incomplete file
- * everything behind a gap may rest on what is missing. */
+/* How many events can be replayed: tickets are consecutive, so in an incomplete file everything
+ * after a gap may depend on what is missing. */
 static size_t count_usable(const struct replay_plan *plan, const struct gathering *gathering)
 {
     if (!plan->incomplete[0])
@@ -314,7 +314,7 @@ static enum hal_status check_replayable(const struct replay_plan *plan)
                     header->view_only);
 }
 
-/* Contents that lie in other traces must be there. */
+/* Contents in other traces must be available. */
 static enum hal_status add_bases(struct replay_plan *plan,
                                  const struct replay_load_options *options)
 {

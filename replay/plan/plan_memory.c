@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan's memory: blocks that records lie in, the list of objects, and the end of it all. */
+/* A plan's memory: blocks of records, the list of objects, and their destruction. */
 #include "hal/base/mem.h"
 #include "replay/plan/plan.h"
 
@@ -8,8 +8,8 @@
 
 enum {
     BLOCK_BYTES = 1 << 20,
-    /* Of a trace that has filled some: in pages that take few faults, which cost more than copying.
-     */
+    /* For a trace that has filled several: large pages take few faults, which cost more than
+     * copying. */
     LARGE_BLOCK_BYTES = 8 << 20,
     LARGE_BEHIND_BYTES = 4 << 20,
     HUGE_PAGE_BYTES = 2 << 20

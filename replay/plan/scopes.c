@@ -3,7 +3,7 @@
 #include "hal/base/mem.h"
 #include "replay/plan/plan.h"
 
-enum { MOST_SCOPES = 1 << 20, MOST_OPEN = 1 << 16 }; /* more are not told apart */
+enum { MOST_SCOPES = 1 << 20, MOST_OPEN = 1 << 16 }; /* more are not distinguished */
 
 static enum hal_status open_scope(struct replay_plan *plan, const struct trace_scope *event)
 {

@@ -15,7 +15,7 @@ void replay_uninitialised_finish(struct replay_uninitialised *uninitialised)
     uninitialised->count = uninitialised->capacity = 0;
 }
 
-/* The first covered range that ends at or behind `offset`. */
+/* The first covered range that ends at or after `offset`. */
 static size_t find(const struct replay_uninitialised *uninitialised, uint64_t offset)
 {
     size_t low = 0, high = uninitialised->count;
@@ -70,7 +70,7 @@ void replay_uninitialised_use(struct replay_uninitialised *uninitialised, uint64
         gap.begin = uninitialised->covered[first].end;
     if (gap.begin >= end)
         return;
-    /* Gaps behind the first are filled with it, up to a covered end. */
+    /* Fills the gaps after the first one, up to a covered end. */
     const size_t last = find(uninitialised, end);
     if (last < uninitialised->count && uninitialised->covered[last].begin < end)
         gap.end = uninitialised->covered[last].begin;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the dispatch that does not end on devices that cannot tell: in the command buffers of one
- * submission, a number in memory follows every dispatch, with barriers on both sides. That costs
- * all overlap, so it is done only when something is known to hang. */
+/* Finds the dispatch that does not end, on devices that cannot report it: in the command buffers of
+ * one submission, every dispatch is followed by a write of its number to memory, with barriers on
+ * both sides. That prevents all overlap, so it is done only after a known hang. */
 #include "hal/base/mem.h"
 #include "replay/player/player.h"
 
@@ -28,7 +28,7 @@ enum hal_status replay_breadcrumbs_create(struct replay_player *player, uint64_t
 {
     const struct trace_submit *submit = find_submission(player->plan, submission);
     if (!submit || !submit->command_buffer_count)
-        return HAL_OK; /* nothing that could be told apart */
+        return HAL_OK; /* nothing to distinguish */
     struct replay_breadcrumbs *breadcrumbs = hal_alloc(1, sizeof *breadcrumbs);
     if (!breadcrumbs)
         return hal_fail(HAL_NO_MEMORY, "no memory for breadcrumbs");

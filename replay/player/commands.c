@@ -138,9 +138,8 @@ static enum hal_status record_segment(struct replay_player *player,
     return hal_fail(HAL_CORRUPT, "segment kind %u", head->kind);
 }
 
-/* What lists are full of is handed over before the kinds are told apart: fills, and barriers
- * without buffers, in which only four numbers differ. `plain` has no buffers, and keeps the last
- * four. */
+/* Passes the most frequent commands on before distinguishing kinds: fills, and barriers without
+ * buffers, which differ only in four numbers. `plain` has no buffers, and keeps the last four. */
 static inline enum hal_status record_any(struct replay_player *player,
                                          struct hal_command_buffer *commands,
                                          const struct trace_segment *head,
@@ -159,7 +158,7 @@ static inline enum hal_status record_any(struct replay_player *player,
     return hal_command_barrier(commands, plain);
 }
 
-/* What was loaded has left the caches long ago. Events lie behind each other, in this order. */
+/* The loaded data is no longer in the caches. Events follow each other in this order. */
 enum { AHEAD_BYTES = 1024 };
 
 static enum hal_status record_all(struct replay_player *player, uint32_t object,

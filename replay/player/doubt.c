@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of mapped memory of which the trace does not know whether the host or the device made
- * them. Once the work that may have made one has ended here, each byte shows: the device made it
- * here as well, or made another, which read-backs tell; or nothing did. Then it was a store of the
- * host, or a kernel fails to write it here: the byte is put there, and it is *in doubt*, as is
- * everything that commands may compute from it.
- *
- * Where the same kernels run as in the recording, on the same data and the same driver, the host
- * stored what they leave alone. If that is so, read-backs of bytes in doubt agree with the
- * recording, and then they are the same. In all other cases they are not compared: the same byte
- * may be missing because of a wrong kernel, and a byte that the device had for a moment looks like
- * a store, too. */
+/* Changes of mapped memory for which the trace does not know whether the host or the device made
+ * them. Once the work that may have made one has ended here, each byte shows the cause: the device
+ * made the change here as well, or made another one, which read-backs show; or nothing happened.
+ * Then it was a store of the host, or a kernel fails to write it here: the byte is stored, and it
+ * is *in doubt*, as is everything that commands may compute from it. If the same kernels run as in
+ * the recording, on the same data and the same driver, the host stored what they leave alone. In
+ * that case read-backs of bytes in doubt agree with the recording, and count as the same. In all
+ * other cases they are not compared: the same byte may be missing because of a wrong kernel, and a
+ * byte that the device wrote temporarily looks like a store, too. */
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "replay/player/remote.h"
@@ -277,15 +275,15 @@ struct change {
     uint8_t fill;
 };
 
-/* What nobody had written was 0 in the recording. */
+/* Unwritten bytes were 0 in the recording. */
 static bool is_old(const struct change *change, uint64_t at)
 {
     return change->now[at] == change->before[at] ||
            (change->fill && change->now[at] == change->fill);
 }
 
-/* Of the word around `at`: the recording may have seen one that the device was yet to change again,
- * as it has here; a byte of it may be the old one by chance. */
+/* For the word around `at`: the recording may have seen a value that the device then changed again,
+ * as it has here; one of its bytes may equal the old one by chance. */
 static bool is_word_ahead(const struct change *change, uint64_t at)
 {
     const uint64_t offset = change->event->offset, size = change->event->size;
@@ -328,8 +326,8 @@ static enum hal_status put(struct replay_player *player, const struct change *ch
     return HAL_OK;
 }
 
-/* Nobody knows which of the bytes have changed. What the host stored there is not kept from kernels
- * that count on it. */
+/* It is unknown which of the bytes have changed. The host's stores there must reach kernels that
+ * depend on them. */
 static enum hal_status doubt_all(struct replay_player *player,
                                  const struct trace_content_event *event, const uint8_t *after)
 {
@@ -384,7 +382,7 @@ enum hal_status replay_doubt_find(const struct replay_player *player,
     return status;
 }
 
-/* Of a digest, all of the read-back has to agree. */
+/* With a digest, the whole read-back must agree. */
 static bool agree(const struct trace_content_event *event, const struct replay_accesses *ranges,
                   const uint8_t *expected, const uint8_t *actual)
 {

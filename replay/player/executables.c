@@ -104,7 +104,7 @@ static enum hal_status describe_variant(const struct replay_plan *plan,
     return HAL_OK;
 }
 
-/* In place of all variants. */
+/* Replaces all variants. */
 static enum hal_status describe_variants(const struct replay_player *player, uint32_t object,
                                          struct description *description)
 {
@@ -151,7 +151,8 @@ static enum hal_status describe(const struct replay_player *player, uint32_t obj
     return HAL_OK;
 }
 
-/* Those of the plan that are made together: not so many that their sources fill the memory. */
+/* Executables of the plan that are created together: few enough that their sources do not fill
+ * memory. */
 enum { BATCH = 256 };
 
 struct batch {
@@ -269,7 +270,7 @@ static enum hal_status check_entry(const struct trace_executable_create *created
     return HAL_OK;
 }
 
-/* As far as the trace tells what the kernel took. */
+/* As far as the trace knows the kernel's parameters. */
 static enum hal_status check_interface(const struct replay_player *player, uint32_t object)
 {
     const struct trace_executable_create *created =

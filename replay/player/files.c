@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the recorded path lies now: the first mapping whose old part it begins with decides. */
+/* The current place of a recorded path: decided by the first mapping whose old part is a prefix of
+ * it. */
 static enum hal_status find_path(const struct replay_player *player, const char *recorded,
                                  char *out_path, size_t bytes, bool *out_given)
 {
@@ -63,8 +64,8 @@ static enum hal_status read_range(int file, const char *path, uint64_t offset, u
     return HAL_OK;
 }
 
-/* The option that gives the sandbox the folder of a recorded path, quoted for a shell; the trace's
- * author chose the path, so nothing of it may end the quotes or the old part. */
+/* The option that gives the sandbox access to the folder of a recorded path, quoted for a shell;
+ * the trace's author chose the path, so nothing in it may end the quotes or the old part. */
 static void suggest(const char *recorded, char *out, size_t bytes)
 {
     const char *slash = strrchr(recorded, '/');

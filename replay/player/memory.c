@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a player reaches into buffers: through a persistent mapping where the program had one,
- * through scoped mappings elsewhere, and by copies on the device where the host cannot map (whose
- * contents a trace knows from a snapshot). */
+/* How a player accesses buffers: through a persistent mapping if the program had one, through
+ * scoped mappings otherwise, and by copies on the device if the host cannot map (a trace has the
+ * contents of such a buffer from a snapshot). */
 #include "hal/base/mem.h"
 #include "replay/player/remote.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the next call comes, if not at once: as far behind the others as it did, or at random. */
+/* Delays calls: until their recorded distance from the others, or by a random time. */
 #include "replay/player/player.h"
 
 #include "hal/base/os.h"

@@ -16,10 +16,10 @@
 enum {
     MS = 1000 * 1000,
     DEFAULT_TIMEOUT_S = 60,
-    /* Work that was set free must end by then, or by the player's limit; but one of a few
-     * milliseconds says nothing about how long a busy machine takes to end it. */
+    /* Released work must end by then, or by the player's limit; but a limit of a few milliseconds
+     * does not allow for how long a busy machine takes to end it. */
     GIVING_UP_MS = 5 * 1000,
-    LEAST_GIVING_UP_MS = 1000 /* and all that is left to who has waited for its limit already */
+    LEAST_GIVING_UP_MS = 1000 /* and if the limit has already passed, only this remains */
 };
 
 void replay_keep_memory(void)
@@ -119,9 +119,9 @@ static enum hal_status play_read(struct replay_player *player, size_t op)
     return replay_memory_read_end(player);
 }
 
-/* A submission that comes later than it did, since others come one by one (serial.h), may find that
- * the host has overtaken its signals: the device would have failed these semaphores at its end.
- * Takes them out of the list and fails them. False: there are none. */
+/* A submission that runs later than recorded, because others run one by one (serialized.h), may
+ * find that the host has overtaken its signals: the device would have failed these semaphores at
+ * its end. Removes them from the list and fails them. False: there are none. */
 static bool fail_overtaken(struct replay_player *player, const struct trace_submit *event,
                            struct hal_submit_desc *desc)
 {

@@ -29,7 +29,7 @@ static uint64_t moves_of(const struct replay_op *op)
     return 0;
 }
 
-/* Counted when somebody asks: most runs end before that. */
+/* Counted on request: most runs end before that. */
 static uint64_t most_moves(struct replay_player *player)
 {
     const struct replay_plan *plan = player->plan;

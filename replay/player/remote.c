@@ -44,8 +44,8 @@ static enum hal_status receive(struct replay_sandbox *sandbox, void *out, size_t
     return HAL_OK;
 }
 
-/* `player`: whose run goes on meanwhile; NULL: none. Anything but a sign of life is an answer, or
- * ends the replay. */
+/* `player`: whose run continues meanwhile; NULL: none. Anything but a progress message is an
+ * answer, or ends the replay. */
 static enum hal_status next_tell(struct replay_sandbox *sandbox, struct replay_player *player,
                                  struct replay_tell *out_tell)
 {
@@ -84,8 +84,8 @@ static enum hal_status await_done(struct replay_sandbox *sandbox, struct replay_
     return take_done(sandbox, &tell, out_done);
 }
 
-/* Whether `tell` is the head of so many bytes of the subject. *out_ended: the answer ended before,
- * as *out_done says. */
+/* Whether `tell` is the head for that many bytes of the subject. *out_ended: the answer ended
+ * before, with *out_done. */
 static enum hal_status check_head(struct replay_sandbox *sandbox, const struct replay_tell *head,
                                   uint64_t subject, uint64_t bytes, struct replay_answer *out_done,
                                   bool *out_ended)
@@ -273,7 +273,7 @@ static enum hal_status receive_all(struct replay_player *player, uint64_t bytes,
     return receive(player->remote->sandbox, player->received, (size_t)bytes);
 }
 
-/* Ranges of a read-back of which the child says that they are in doubt. */
+/* Ranges of a read-back that are in doubt according to the child. */
 static enum hal_status take_doubt(struct replay_player *player, const struct replay_tell *tell,
                                   const struct trace_content_event *event,
                                   struct replay_accesses *out_ranges)

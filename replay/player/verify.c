@@ -150,9 +150,9 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
     memcpy(difference->actual, actual + start, difference->sample_bytes);
 }
 
-/* A byte that holds the replay's fill, where nobody may have written before the first look: that no
- * command has written it, or that one has copied such a byte, looks the same. Observed bytes need
- * not have been looked at by the program. */
+/* A byte that holds the replay's fill and may be read before it is written: it is unknown whether
+ * no command has written it, or one has copied such a byte. The program need not have read observed
+ * bytes. */
 static bool holds_fill(const struct replay_plan *plan, const struct replay_options *options,
                        const struct trace_content_event *event, uint64_t at, uint8_t actual)
 {
@@ -171,8 +171,8 @@ static bool any_holds_fill(const struct replay_plan *plan, const struct replay_o
     return any;
 }
 
-/* Takes such bytes out of the comparison where the recording had 0, as fresh memory has. NULL:
- * there is none, or memory is out. */
+/* Excludes such bytes from the comparison where the recording had 0, as fresh memory has. NULL:
+ * there is none, or out of memory. */
 static uint8_t *without_fill(const struct replay_plan *plan, const struct replay_options *options,
                              const struct trace_content_event *event, const uint8_t *expected,
                              const uint8_t *actual)
@@ -233,7 +233,7 @@ static void note_worst(const struct replay_plan *plan, const struct trace_conten
     report->worst_read_offset = event->offset;
 }
 
-/* What would be said of bytes that differ if they were floats: a hint for who has named no type. */
+/* How bytes that differ would compare as floats: a hint for users who gave no type. */
 static void take_as_floats(const struct trace_content_event *event, const uint8_t *expected,
                            const uint8_t *actual, struct replay_report *report)
 {

@@ -127,7 +127,7 @@ static const struct trace_submit *find_begun(const struct replay_player *player)
     return NULL;
 }
 
-/* The device knows which dispatch runs, or else, in a second run, the breadcrumbs. */
+/* The device knows which dispatch is running, or else, in a second run, the breadcrumbs do. */
 static enum hal_status find_running(const struct replay_player *player,
                                     const struct trace_submit **out_submit, struct hal_running *out)
 {
@@ -166,7 +166,7 @@ static enum hal_status add_dispatch(const struct replay_player *player, const ch
         kernel_name(player->plan, &objects[commands[running->command_buffer]], running->dispatch));
 }
 
-/* Adds the dispatch to the message. Where the device cannot tell, a second run may find it. */
+/* Adds the dispatch to the message. If the device cannot report it, a second run may find it. */
 static enum hal_status blame(const struct replay_player *player)
 {
     char message[HAL_MESSAGE_BYTES];
@@ -239,7 +239,7 @@ static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mod
                   : hal_device_wait_idle(player->device, timeout_ns);
 }
 
-/* A second look at what was seen to hang need not wait for all of the limit once more. */
+/* A second run after a known hang need not wait for the whole limit again. */
 static int64_t limit_ns(const struct replay_player *player)
 {
     const int64_t most_ns = (int64_t)MOST_SECOND_LOOK_MS * MS, part_ns = player->timeout_ns / 4;

@@ -18,7 +18,7 @@ static size_t first_of(const struct replay_plan *plan, uint64_t submission)
     return low;
 }
 
-/* Of all of the range: a player reads what it cannot map by one copy. */
+/* Reads the whole range: a player reads what it cannot map with one copy. */
 static enum hal_status compare_range(struct replay_player *player,
                                      const struct trace_written *written, bool *out_same)
 {

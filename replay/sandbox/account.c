@@ -68,7 +68,7 @@ static void add_children_of(pid_t process, struct found *found)
         closedir(folder);
 }
 
-static struct found others; /* who were there before */
+static struct found others; /* existing before */
 
 static bool is_other(pid_t process)
 {
@@ -115,8 +115,8 @@ void replay_account_kill(void)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Of files that have no name (any more), as memory that can be shared is: they may be full and not
- * be mapped. */
+/* For files without a name (any more), such as shared memory: they may be full without being
+ * mapped. */
 static uint64_t nameless_bytes_of(pid_t process)
 {
     char path[300];
@@ -134,7 +134,7 @@ static uint64_t nameless_bytes_of(pid_t process)
     return sum;
 }
 
-/* What a line of a process's status says of memory: `unit` bytes for each. */
+/* The memory in a line of a process's status, in units of `unit` bytes. */
 struct fact {
     const char *name;
     uint64_t unit;

@@ -34,8 +34,8 @@ void replay_remove_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The file itself, whatever is in it: who can bring another file into this place, with the same
- * change time, can change the cache as well. */
+/* The file itself, whatever it contains: an attacker who can replace it, with the same change time,
+ * can change the cache as well. */
 static bool name_folder(const char *trace, char out_name[NAME_DIGITS + 1])
 {
     struct stat facts;
@@ -147,7 +147,7 @@ static size_t find_oldest(const char *parent, char *out_path, size_t bytes)
     return count;
 }
 
-/* Not while somebody uses it, nor as one begins to. */
+/* Not while another replay uses it or is about to. */
 static void remove_unused(const char *path)
 {
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandbox of macOS. What it cannot do is said: it knows no limit of memory, and a process that
- * is locked can still become the kernel compiler, in the same sandbox. docs/metal.md says what of
- * this a Mac has proved. */
+/* The sandbox of macOS. It reports what it cannot do: it has no memory limit, and a locked process
+ * can still become the kernel compiler, in the same sandbox. docs/metal.md says which of this was
+ * verified on a Mac. */
 #include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -15,8 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Of libSystem. The header calls them deprecated, and there is nothing else for a program that is
- * no application bundle; flags 0: the profile is a text. */
+/* From libSystem. The header declares them deprecated, but there is no alternative for a program
+ * that is not an application bundle; flags 0: the profile is a text. */
 int sandbox_init(const char *profile, uint64_t flags, char **error);
 void sandbox_free_error(char *error);
 
@@ -136,7 +136,7 @@ enum hal_status replay_policy_enter(const struct replay_policy *policy,
     return enter_really(policy);
 }
 
-/* There is no account of memory. */
+/* Memory is not accounted. */
 enum hal_status replay_policy_compile(void)
 {
     return HAL_OK;
@@ -145,7 +145,7 @@ enum hal_status replay_policy_compile(void)
 /* A sandbox cannot be made tighter: limits of the process do what is left. */
 enum hal_status replay_policy_lock(bool has_results, _Atomic uint32_t *out_refused)
 {
-    (void)out_refused; /* the sandbox tells of nothing */
+    (void)out_refused; /* the sandbox reports nothing */
     limit(RLIMIT_NPROC, 0);
     if (!has_results) {
         signal(SIGXFSZ, SIG_IGN);

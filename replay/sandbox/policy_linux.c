@@ -94,7 +94,7 @@ static bool allow_system(int ruleset)
     return good;
 }
 
-/* Our own libraries, which may lie anywhere, and the cache, to be read. */
+/* Read access to our own libraries, at any path, and to the cache. */
 static bool allow_own(int ruleset)
 {
     char path[PATH_MAX];

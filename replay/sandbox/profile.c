@@ -31,8 +31,8 @@ static const char basics[] =
     "(allow mach-lookup (xpc-service-name \"com.apple.MTLCompilerService\")\n"
     "  (global-name \"com.apple.MTLCompilerService\") (global-name \"com.apple.cvmsServ\"))\n";
 
-/* Control characters cannot stand in a profile's text; such a path is given no rule, and so is out
- * of reach. */
+/* A profile's text cannot contain control characters; such a path gets no rule, and is thus
+ * inaccessible. */
 static bool can_be_said(const char *path)
 {
     for (; *path; path++) {

@@ -53,7 +53,7 @@ struct replay_sandbox {
     char missing[REPLAY_MISSING_BYTES];
 };
 
-/* What the child says first. */
+/* The child's first message. */
 struct greeting {
     uint32_t status;
     char missing[REPLAY_MISSING_BYTES];
@@ -77,7 +77,7 @@ static void close_range_of(int first, int last)
         close(file);
 }
 
-/* Whatever this process has inherited is none of the child's business. */
+/* The child must not inherit anything from this process. */
 static void close_others(const struct replay_sandbox *sandbox)
 {
     int keep[64];
@@ -240,7 +240,7 @@ static enum hal_status check(struct replay_sandbox *sandbox)
     if (!sandbox->limits_silence)
         sandbox->heard_ns = now_ns;
     const int64_t spare_ns =
-        INT64_C(3000000000); /* it finds out by itself, as a rule, and says what */
+        INT64_C(3000000000); /* it usually detects this itself, with a better message */
     if (sandbox->desc.patience_ns &&
         now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.patience_ns)
         return hal_fail(
@@ -337,8 +337,7 @@ static enum hal_status check_outputs(const struct replay_sandbox *sandbox)
     return HAL_OK;
 }
 
-/* A file that is mostly holes would fill the disk with zeros: nobody who writes results makes one.
- */
+/* A sparse file would fill the disk with zeros: legitimate results are never sparse. */
 static bool is_honest(const struct stat *facts)
 {
     const int64_t free_bytes = (int64_t)64 << 20;
@@ -375,7 +374,7 @@ enum hal_status replay_sandbox_keep_outputs(struct replay_sandbox *sandbox)
 
 /* ---- Opening and closing ------------------------------------------------------------------- */
 
-/* Nobody else finds it. */
+/* No other process finds it. */
 static enum hal_status open_said(struct replay_sandbox *sandbox)
 {
     char path[PATH_MAX];
@@ -389,7 +388,7 @@ static enum hal_status open_said(struct replay_sandbox *sandbox)
     return hal_fail(HAL_NO_MEMORY, "no memory for what a replay prints");
 }
 
-/* And SIGPIPE, which is an error of who writes. */
+/* Also SIGPIPE, which is an error of the writing call. */
 static const int watched_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { WATCHED = sizeof watched_signals / sizeof *watched_signals };
 static struct sigaction actions_before[WATCHED];

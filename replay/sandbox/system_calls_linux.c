@@ -35,10 +35,10 @@ static const char *const locked[] = {
     "fstat",           /* how long a file is that is loaded */
     "newfstatat",      /* whether a compiled kernel is there */
     "access",          /* the same */
-    "faccessat",       /* the same, where there is no access */
+    "faccessat",       /* the same, on systems without access */
     "faccessat2",      /* whether a path leads somewhere */
     "readlink",        /* where the libraries are, by /proc/self */
-    "readlinkat",      /* the same, where there is no readlink */
+    "readlinkat",      /* the same, on systems without readlink */
     "getdents64",      /* which processors there are */
     "ftruncate",       /* how long memory is that is shared */
     "fallocate",       /* room for it, before it is used */
@@ -70,7 +70,7 @@ static const char *const locked[] = {
     "getcpu",          /* which processor a worker is on */
     "restart_syscall", /* a sleep that a handler interrupted */
     "poll",            /* times to wait */
-    "ppoll",           /* the same, where there is no poll */
+    "ppoll",           /* the same, on systems without poll */
 };
 
 /* What a sanitizer's runtime needs besides. */
@@ -82,8 +82,8 @@ static const char *const sanitizers[] = {"open",     "stat",   "lstat",   "sched
 static const char *const sanitizers[] = {NULL};
 #endif
 
-/* What newer C libraries try first, and go on without: it is not told of. Numbers for libraries of
- * seccomp that know no such name; they are the same on all processors. */
+/* Newer C libraries try these first, and continue without them: not reported. Numbers for versions
+ * of seccomp that do not know the names; they are the same on all processors. */
 struct probe {
     const char *name;
     int number;
@@ -91,11 +91,10 @@ struct probe {
 static const struct probe probes[] = {
     {"clone3", 435}, /* then clone, whose flags can be looked at */
     {"futex_waitv", 449},   {"futex_wake", 454},   {"futex_wait", 455},
-    {"futex_requeue", 456}, {"mseal", 462}, /* memory that nobody shall change */
+    {"futex_requeue", 456}, {"mseal", 462},                       /* memory that must not change */
     {"set_mempolicy", -1},  {"get_mempolicy", -1}, {"mbind", -1}, /* memory of one processor */
     {"membarrier", -1},     {"memfd_create", -1}, /* memory of buffers, which is private then */
-    {"unlink", -1}, /* what a capture wrote beside its result: the outside
-                                               does that */
+    {"unlink", -1}, /* a capture's files beside its result: the parent does that */
 };
 
 /* ---- While kernels compile ----------------------------------------------------------------- */
@@ -228,8 +227,8 @@ static int allow_questions(scmp_filter_ctx filter)
     return error;
 }
 
-/* Memory, compiled kernels. Memory that is shared and no file's stays when no process has it among
- * its pages any more: nobody could count it. */
+/* Memory, compiled kernels. Shared memory that is not a file survives when no process maps it any
+ * more, and could not be accounted. */
 static int allow_mmap(scmp_filter_ctx filter)
 {
     int error = allow_if(filter, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, 0));
@@ -240,7 +239,7 @@ static int allow_mmap(scmp_filter_ctx filter)
 
 static enum hal_status load(scmp_filter_ctx filter, int error)
 {
-    /* Numbers of another processor, or of another kind of this one: nobody honest has any. */
+    /* Numbers of another processor, or of another ABI of this one: legitimate code uses none. */
     if (filter && !error)
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (filter && !error)
@@ -251,7 +250,7 @@ static enum hal_status load(scmp_filter_ctx filter, int error)
                : hal_fail(HAL_FAILED, "system calls cannot be restricted: %s", strerror(-error));
 }
 
-/* Landlock of Linux before 6.2 lets who may read a file empty it as it opens it. */
+/* Landlock of Linux before 6.2 lets a process with read access truncate a file on opening. */
 static int allow_open(scmp_filter_ctx filter, const char *name, unsigned flags)
 {
     const uint64_t mask = O_TRUNC | O_ACCMODE;
@@ -268,7 +267,7 @@ enum hal_status replay_limit_system_calls(void)
 {
     static const uint64_t more_names[] = {PR_GET_DUMPABLE, PR_SET_NO_NEW_PRIVS,
                                           PR_GET_NO_NEW_PRIVS};
-    /* "Does not exist" is what libraries know how to live with. */
+    /* Libraries handle "does not exist" gracefully. */
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
     int error = filter ? 0 : -ENOMEM;
     if (!error)

@@ -176,7 +176,7 @@ static enum hal_status narrow(struct search *s, uint64_t submission)
     return status;
 }
 
-/* Bytes that nobody wrote and that came to the host by copies alone. */
+/* Bytes that nothing wrote and that reached the host only by copies. */
 static void look_at_reads(struct search *s)
 {
     struct replay_bisect_result *result = s->result;
@@ -225,7 +225,7 @@ static enum hal_status may_write(struct search *s, const struct replay_step *ste
     return HAL_OK;
 }
 
-/* What the host or the device changed tells nothing of what is right. */
+/* A change by the host or the device does not show what is right. */
 static bool tells(const struct replay_op *op)
 {
     return op->action == REPLAY_READ ||
@@ -350,9 +350,9 @@ static enum hal_status explain_read(struct search *s, size_t op)
     return HAL_OK;
 }
 
-/* ---- Digests behind submissions ---- */
+/* ---- Digests after submissions ---- */
 
-/* The step that ends its submission; NULL: the operation is none. */
+/* The step that ends its submission; NULL: the operation does not end one. */
 static const struct replay_step *ends_submission(const struct replay_serialized *serialized,
                                                  size_t op)
 {

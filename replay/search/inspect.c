@@ -229,7 +229,7 @@ static bool is_bound(const struct replay_accesses *accesses, uint32_t buffer)
         accesses, &(struct replay_touch){.buffer = buffer, .begin = 0, .end = UINT64_MAX});
 }
 
-/* Which buffers of that name are there behind the step, and that it is one. */
+/* Which buffers of that name exist after the step; checks that there is exactly one. */
 static enum hal_status find_dumped(struct looking *l, const struct replay_dump *dump,
                                    const struct replay_step *step, uint32_t *out_buffer)
 {

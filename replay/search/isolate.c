@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command alone, and every submission alone: what each took, and what that says by kernel. */
+/* Every command alone, and every submission alone: their times, and sums by kernel. */
 #include "replay/search/benchmark.h"
 
 #include "hal/base/mem.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* ---- What it says -------------------------------------------------------------------------- */
+/* ---- Sums ---------------------------------------------------------------------------------- */
 
 struct summing {
     const struct replay_timed_steps *alone, *whole;
@@ -46,8 +46,8 @@ static struct replay_kernel_times *find_kernel(struct summing *s, const char *na
     return fresh;
 }
 
-/* Of all steps of the submission, which lie together; `at` comes to the first behind them. Both
- * plans have the same order. */
+/* All steps of the submission, which are contiguous; `at` advances to the first one after them.
+ * Both plans have the same order. */
 static int64_t sum_of(const struct replay_timed_steps *steps, const struct trace_submit *submit,
                       size_t *at, uint64_t *count)
 {

@@ -21,7 +21,7 @@ static enum hal_status host_access(struct replay_order *order)
     return HAL_OK;
 }
 
-/* Which of several the wait for one of them was for, nobody knows: it orders nothing. */
+/* It is unknown which of several values ended a wait for any of them: it orders nothing. */
 static void host_wait(struct replay_order *order, const struct trace_semaphore_wait *wait)
 {
     if (wait->head.status != HAL_OK || (wait->mode != HAL_WAIT_ALL && wait->value_count != 1))

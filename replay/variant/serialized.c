@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over the operations, with a simulation of the semaphores that says which submissions may
- * run. What cannot run yet is held back, and what destroys its objects with it. */
+/* One pass over the operations, with a simulation of the semaphores that decides which submissions
+ * may run. What cannot run yet is deferred, together with the destruction of its objects. */
 #include "replay/variant/serialized.h"
 
 #include "hal/base/mem.h"
@@ -70,7 +70,8 @@ static bool stops_at(const struct making *m, const struct trace_submit *submit)
     return m->options->has_stop && m->options->stop.submission == submit->submission;
 }
 
-/* Whether the end comes behind it: a range has all its submissions, in whatever order they run. */
+/* Whether the end must come after it: a range includes all its submissions, in whatever order they
+ * run. */
 static bool is_awaited(const struct making *m, const struct trace_submit *submit)
 {
     const struct replay_serialized_options *options = m->options;
@@ -86,7 +87,8 @@ static bool is_too_early(const struct making *m, const struct trace_submit *subm
     return stops_at(m, submit) && m->options->stop.has_dispatch && m->awaited > 1;
 }
 
-/* The destruction is the end's, of all pieces together: work that the device keeps is none. */
+/* The command buffer is destroyed at the end, with all of its pieces: nothing runs on the device
+ * then. */
 static enum hal_status run_piece(struct making *m, struct replay_step *step,
                                  const struct replay_single_command_state *state, bool *first)
 {
@@ -208,7 +210,7 @@ static enum hal_status run_failing(struct making *m, const struct replay_op *op)
     return HAL_OK;
 }
 
-/* One look at what is held back; true in *out_moved: something ran. */
+/* One pass over what is deferred; true in *out_moved: something ran. */
 static enum hal_status run_held_once(struct making *m, bool *out_moved)
 {
     size_t kept = 0;
@@ -266,7 +268,7 @@ static bool are_reached(const struct making *m, const struct trace_semaphore_wai
     return reached;
 }
 
-/* A wait that succeeded tells that its values were reached, whatever set them. */
+/* A wait that succeeded implies that its values were reached, whatever set them. */
 static enum hal_status take_wait(struct making *m, const struct replay_op *op)
 {
     const struct trace_semaphore_wait *wait = (const void *)op->event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that stand alone, and what they see. */
+/* Commands that run alone, and the state that they see. */
 #include "replay/variant/single_command.h"
 
 #include "hal/base/mem.h"
@@ -20,7 +20,7 @@ void replay_single_command_state_take(struct replay_single_command_state *state,
     }
 }
 
-/* Where the next run of constants that were set begins and ends; false: there is none. */
+/* The next run of constants that were set; false: none. */
 static bool next_run(const struct replay_single_command_state *state, uint32_t *begin,
                      uint32_t *end)
 {

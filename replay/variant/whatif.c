@@ -24,7 +24,7 @@ struct group {
     size_t count;
     struct values waits, signals;
     uint32_t command_buffers;
-    const struct replay_op **after; /* destructions that have to come later */
+    const struct replay_op **after; /* destructions that must be deferred */
     size_t after_count, after_capacity;
 };
 
@@ -176,7 +176,7 @@ static bool signals_any(const struct trace_submit *submit, uint64_t semaphore)
     return false;
 }
 
-/* Whether one of these values comes from the submission alone. */
+/* Whether only this submission signals one of these values. */
 static bool relies_on(const struct transform *t, const struct trace_submit *submit,
                       const struct trace_semaphore_value *values, uint32_t count)
 {
@@ -206,7 +206,7 @@ static uint32_t signals_of(const struct replay_op *op, struct trace_semaphore_va
     return submit->signal_count;
 }
 
-/* Whether the operation goes on only once the submission's signals have come. */
+/* Whether the operation continues only once the submission's signals are reached. */
 static bool needs(const struct transform *t, const struct trace_submit *submit,
                   const struct replay_op *op)
 {
@@ -250,8 +250,8 @@ static bool may_wait_with_group(const struct transform *t, const struct trace_su
     return true;
 }
 
-/* Whether the submission may go into the group: what it waits for was promised before the group's
- * first member, or comes out of the group itself, in order; and nobody needs it before what the
+/* Whether the submission may join the group: what it waits for was promised before the group's
+ * first member, or comes from the group itself, in order; and nothing needs it before what the
  * group waits for. */
 static bool fits(const struct transform *t, const struct trace_submit *submit)
 {
@@ -412,7 +412,7 @@ static enum hal_status copy_without(struct transform *t, struct replay_object *o
     return HAL_OK;
 }
 
-/* Whether that barrier goes, by what is asked for and what the analysis says. */
+/* Whether to drop that barrier, according to the options and the analysis. */
 static bool is_dropped(struct transform *t, enum trace_barrier_need need)
 {
     const uint64_t number = t->barriers++;

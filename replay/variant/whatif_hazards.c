@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hazard graph says of another way to do the work: accesses of the same bytes, one of them
- * a write, whose order the recorded way kept, and whether the other way keeps it. The accesses, and
- * the conflicts within a command buffer, are those of format/analysis; what orders submissions and
- * the host is order.h's to say. */
+/* Checks a variant with the hazard graph: accesses of the same bytes, one of them a write, whose
+ * order the recorded plan enforced, and whether the variant enforces it. The accesses, and the
+ * conflicts within a command buffer, come from format/analysis; order.h decides what orders
+ * submissions and the host. */
 #include "format/analysis/segments.h"
 #include "hal/base/mem.h"
 #include "replay/plan/accesses.h"
@@ -129,8 +129,8 @@ static void order_access(struct graph *g, uint64_t buffer, const struct entry *o
 
 /* ---- Accesses ----------------------------------------------------------------------------- */
 
-/* Whoever comes after the new access comes after the old one, and conflicts with the new one where
- * it does with the old one. */
+/* Accesses ordered after the new one are ordered after the old one, and conflict with the new one
+ * if they conflict with the old one. */
 static bool stands_for(const struct graph *g, const struct entry *access, const struct entry *old)
 {
     const struct unit *a = &g->units[old->unit], *b = &g->units[access->unit];
@@ -151,7 +151,7 @@ static bool append(struct graph *g, struct entries *entries, const struct entry 
     return true;
 }
 
-/* Takes out what the access stands for; `i` becomes the old one's part before it, or empty. */
+/* Removes what the access supersedes; `i` becomes the old one's part before it, or empty. */
 static bool cover(struct graph *g, struct entries *entries, size_t i, const struct entry *access)
 {
     struct entry rest = entries->list[i];

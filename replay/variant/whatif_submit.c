@@ -6,7 +6,7 @@
 
 /* ---- Merging ------------------------------------------------------------------------------- */
 
-/* As a full barrier stands between command buffers of one submission, so here. */
+/* As a full barrier separates command buffers of one submission, so here. */
 static const struct trace_barrier full_barrier = {
     .head = {.kind = TRACE_BARRIER, .bytes = sizeof full_barrier},
     .source_stages = HAL_STAGE_ALL,
