@@ -61,7 +61,7 @@ static enum hal_status write_svg(const struct view_screen *screen, const char *p
     return HAL_OK;
 }
 
-/* The first frame tells panes their sizes, which keys then rely on. */
+/* The first frame gives panes their sizes, which keys then rely on. */
 static enum hal_status dump_frame(const struct view_model *model, const struct view_options *o)
 {
     struct view_screen screen = {0};
@@ -203,7 +203,7 @@ static void write_picture(struct view *view, const struct view_screen *screen)
         view_say(view, "written to %s", path);
 }
 
-/* What is shown, and the file it comes from when that still grows. */
+/* The shown view, and its file if that is still growing. */
 struct session {
     struct view_model *model;
     struct view *view;
@@ -216,7 +216,7 @@ enum { FRAME_NS = 33000000 };
 /* Until something happens, or the file has to be looked at. */
 static void await(struct session *s, struct view_term_event *out_event)
 {
-    const int64_t step_ns = 100000000; /* of what is shown of work beside the screen */
+    const int64_t step_ns = 100000000; /* shown progress of background work */
     const int64_t until_ns = hal_clock_ns() + FRAME_NS;
     int64_t pause_ns = s->follows ? view_follow_pause_ns(&s->follow, s->view) : -1;
     const bool steps = view_has_steps(s->view);
@@ -235,7 +235,7 @@ static void await(struct session *s, struct view_term_event *out_event)
         view_follow_look(&s->follow, &s->model, &s->view);
 }
 
-/* What arrived meanwhile is handled before the next frame, and there are at most 30 of them in a
+/* Input that has arrived is handled before the next frame, and there are at most 30 frames per
  * second: a slow line never lags behind. */
 static enum hal_status interact(struct session *s, const char *keys)
 {
@@ -329,7 +329,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
     return status;
 }
 
-/* The terminal is there before the trace: what the index tells is seen at once. */
+/* The terminal opens before the trace: what the index contains is visible at once. */
 static enum hal_status open_and_show(const struct view_options *o, struct view_model **out_model)
 {
     const struct view_term_options options = {
@@ -366,7 +366,7 @@ static bool is_trace(const char *path)
     return is;
 }
 
-/* What the trace says about the conditions, if it was shown; `model` NULL: it was not read. */
+/* Evaluates the conditions, if the trace was shown; `model` NULL: it was not read. */
 static int finish(struct view_model *model, const struct view_options *o, enum hal_status status)
 {
     bool failed = false;

@@ -228,7 +228,7 @@ static _Noreturn void answer(enum hal_asked asked)
     exit(VIEW_EXIT_UNREADABLE);
 }
 
-/* FILE; A B behind --diff; A when --diff=B has the other one. */
+/* FILE; A B after --diff; A if --diff=B names the other one. */
 static enum hal_status take_words(const struct hal_words *words, struct view_options *o)
 {
     const bool two = o->compare && !o->diff;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks do together, in words: collectives, who came to them when, and what each device of a
- * trace of several did. */
+/* Collectives in words: which ranks took part, when each arrived, and what each device of a trace
+ * of several did. */
 #include "viewer/describe/describe.h"
 #include "viewer/text/text.h"
 

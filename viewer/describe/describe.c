@@ -106,7 +106,7 @@ static void device_name(const struct view_model *m, uint32_t device, char *out, 
     }
 }
 
-/* Among those of several devices the number alone does not say whose it is. */
+/* With several devices the number alone does not identify the queue. */
 static void queue_name(const struct view_model *m, uint32_t queue, char *out, size_t bytes)
 {
     const uint32_t device = view_model_device(m, queue);
@@ -217,7 +217,7 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     snprintf(out, bytes, "%s", trace_segment_name(op->kind));
 }
 
-/* NULL: the operation is told by its command, or the work has a name of its own. */
+/* NULL: the operation is described by its command, or the work has its own name. */
 static const char *operation_verb(uint32_t operation)
 {
     switch (operation) {
@@ -320,7 +320,7 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_OF_SUBSPAN:
     case TRACE_OF_OTHERS: break;
     }
-    /* "buffer_map" is "map": the object says the rest. */
+    /* "buffer_map" is "map": the object's type is shown anyway. */
     const char *noun_end = strrchr(verb, '_');
     snprintf(out, bytes, "%s %s", noun_end ? noun_end + 1 : verb, name);
 }
@@ -413,7 +413,7 @@ static void add_digests(const struct trace_health *h, char *out, size_t bytes)
                  view_things(h->digest_only, "read").text);
 }
 
-/* Mostly the reader says itself what the file is. */
+/* Mostly the reader itself describes the file. */
 static bool tells_state(const char *truncated)
 {
     static const char *const states[] = {"cut off", "being recorded"};

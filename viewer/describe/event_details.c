@@ -111,7 +111,8 @@ static void add_stack(const struct view_model *m, uint32_t stack, struct view_li
     }
 }
 
-/* Equal commands are one line, "28 × mul_mv 64x1x1"; what is no work is counted in the last. */
+/* Equal commands share a line, "28 × mul_mv 64x1x1"; commands that are not work are counted in the
+ * last one. */
 static void add_commands(const struct view_model *m, const struct view_submission *s,
                          struct view_lines *lines)
 {

@@ -88,7 +88,7 @@ static enum hal_status take_hazards(void *user, const struct trace_command_buffe
     return status;
 }
 
-/* State that pushes left, as far as it is told by pushes of this command buffer. */
+/* The state set by pushes, as far as pushes of this command buffer define it. */
 struct state {
     const struct trace_push_descriptor_set *sets[AUDIT_SETS];
     uint8_t constants[TRACE_MAX_CONSTANT_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings about single dispatches, in traces that tell their times: those that are too short, and
- * what the device waits between them. */
+/* Findings about single dispatches, in traces with their times: those that are too short, and the
+ * pauses between them. */
 #include "viewer/findings/findings.h"
 
 #include "format/analysis/statistics.h"
@@ -20,7 +20,7 @@ struct between {
     uint32_t tiny_example, longest; /* dispatch; VIEW_NO_REF: none */
 };
 
-/* The submission's own pauses: behind everything of it that began before. */
+/* The submission's own pauses: after everything of it that began before. */
 static enum hal_status measure(const struct view_model *m, struct between *out)
 {
     int64_t *ends_ns = hal_alloc(m->submissions_count, sizeof *ends_ns);

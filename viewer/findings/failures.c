@@ -106,7 +106,7 @@ static enum hal_status find_submissions(const struct view_model *m, struct view_
 
 /* ---- Calls -------------------------------------------------------------------------------- */
 
-/* On the track of its thread, where it stands there. */
+/* On the track of its thread, if it is there. */
 static void point(const struct view_model *m, const struct view_failure *failure,
                   struct view_finding *finding)
 {
@@ -121,7 +121,7 @@ static void point(const struct view_model *m, const struct view_failure *failure
     }
 }
 
-/* "hal_executable_create: invalid, no kernel 'scael'"; several of the same are told once. */
+/* "hal_executable_create: invalid, no kernel 'scael'"; repeated ones are listed once. */
 static void tell(const struct view_model *m, char *out, size_t bytes)
 {
     enum { MOST = 3 };

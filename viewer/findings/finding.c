@@ -54,7 +54,7 @@ void view_finding_at_call(const struct view_model *model, uint32_t call,
         finding->track = VIEW_NO_TRACK;
 }
 
-/* From first to last work; the whole trace where there is no work. */
+/* From first to last work; the whole trace if there is no work. */
 static int64_t whole_ns(const struct view_model *m)
 {
     const struct view_summary *s = &m->summary;

@@ -45,7 +45,7 @@ static enum hal_status add_stretch(struct stretches *s, struct stretch stretch)
 struct idleness {
     int64_t idle_ns;  /* without what interrupted a few of them */
     int64_t whole_ns; /* the most that it may be */
-    uint32_t longest; /* whose the one with the most idle time is; VIEW_NO_REF: there is none */
+    uint32_t longest; /* owner of the one with the most idle time; VIEW_NO_REF: none */
 };
 
 static int compare_stretches(const void *left, const void *right)
@@ -119,13 +119,13 @@ static bool host_used_contents(const struct view_model *m, uint32_t host, int64_
 
 /* What the thread submits next. */
 struct next_submit {
-    int64_t submit_ns, begin_ns; /* VIEW_NO_TIME: there is none; it did not run */
+    int64_t submit_ns, begin_ns; /* VIEW_NO_TIME: none; it did not run */
 };
 
-/* Without the wait the thread goes on at once. That saves no more than was waited, and no more than
- * the device is idle until it begins the next work; where the thread and the device share
- * processors, no more than it is idle during the wait: what the thread has to do takes as long as
- * before, and no processor is free for it while the device works. */
+/* Without the wait the thread continues immediately. That saves at most the time waited, and at
+ * most the device's idle time until it begins the next work; if the thread and the device share
+ * processors, at most the idle time during the wait: the thread's own work takes as long as before,
+ * and no processor is free for it while the device works. */
 static enum hal_status judge_wait(const struct view_model *m, uint32_t call,
                                   const struct next_submit *next, struct waste *waste)
 {
@@ -218,8 +218,8 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
 
 /* ---- Submissions -------------------------------------------------------------------------- */
 
-/* Of one thread: neighbours that it submitted to one queue without anything in between, of which
- * the second could have been part of the first. */
+/* For one thread: neighbours submitted to one queue without anything in between, the second of
+ * which could have been part of the first. */
 static enum hal_status find_neighbours(const struct view_model *m, const struct view_track *track,
                                        const struct view_task *task, struct stretches *out)
 {
@@ -292,7 +292,7 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
 struct tiny {
     struct stretches launches;
     int64_t executed_ns, launched_ns;
-    uint32_t example; /* VIEW_NO_REF: there is none */
+    uint32_t example; /* VIEW_NO_REF: none */
 };
 
 static enum hal_status collect_tiny(const struct view_model *m, struct tiny *out)
@@ -390,7 +390,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     const uint32_t longest = longest_gap(m, cause, findings->task, &part_ns, &count);
     const int64_t span_ns = m->summary.device_end_ns - m->summary.device_begin_ns;
     if (longest == VIEW_NO_REF || gaps->ns <= span_ns / 1000)
-        return HAL_OK; /* nobody's concern */
+        return HAL_OK; /* irrelevant */
     struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_IDLE);
     if (!finding)
         return no_memory();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings about bytes that nobody uses: commands whose results never get to the host, and what the
- * host wrote too late or for nobody. Whole buffers are looked at, and what is not known counts as
- * reading and writing, so that nothing is reported which something may need. */
+/* Findings about unused bytes: commands whose results never reach the host, and bytes that the host
+ * wrote too late or that nothing reads. Whole buffers are examined, and unknown accesses count as
+ * reads and writes, so that nothing is reported which may be needed. */
 #include "viewer/findings/findings.h"
 
 #include "format/analysis/reflection.h"
@@ -86,7 +86,7 @@ static bool is_same(const void *user, uint32_t index)
            memcmp(u->touched + command->first, u->list, u->list_count * sizeof *u->list) == 0;
 }
 
-/* The command that touches what the list says, made when it is new; NULL: no memory. */
+/* The command with the list's accesses, created if new; NULL: out of memory. */
 static struct command *command_of(struct usage *u)
 {
     uint64_t hash = u->list_count;
@@ -186,7 +186,7 @@ static enum hal_status take_again(void *user, const struct trace_event *event,
 
 /* ---- Dead work ---------------------------------------------------------------------------- */
 
-/* A command is needed when it may write what is needed, or when nobody knows what it writes. */
+/* A command is needed if it may write something needed, or if its writes are unknown. */
 static bool is_needed(const struct usage *u, const struct command *command)
 {
     bool writes = false;
@@ -209,7 +209,7 @@ static bool spread_needs(struct usage *u, const struct view_task *task)
     for (size_t i = 0; i < u->uses_count; i++)
         changed = changed || u->uses[i].needed;
     if (!changed)
-        return false; /* the host reads nothing at all: this trace cannot tell */
+        return false; /* the host reads nothing at all: this trace cannot decide */
     while (changed && !view_task_stopped(task)) {
         changed = left = false;
         for (size_t i = 0; i < u->commands_count; i++) {
@@ -229,7 +229,7 @@ static bool spread_needs(struct usage *u, const struct view_task *task)
     return left;
 }
 
-/* A buffer that a command writes for nobody. */
+/* A buffer that a command writes and nothing reads. */
 static const struct use *example_of(const struct usage *u)
 {
     for (size_t i = 0; i < u->commands_count; i++) {
@@ -303,7 +303,7 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
 
 /* ---- Uploads ------------------------------------------------------------------------------ */
 
-/* Whether the bytes came when everybody who reads the buffer was done with it. */
+/* Whether the bytes came after every reader of the buffer had ended. */
 static bool came_too_late(const struct usage *u, const struct use *use, int64_t begin_ns)
 {
     if (use->unlimited || (use->last_read_ns != VIEW_NO_TIME && use->last_read_ns >= begin_ns))

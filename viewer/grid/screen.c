@@ -207,7 +207,7 @@ bool view_is_blank(struct view_area area, int row, int column)
 
 /* ---- Palette ------------------------------------------------------------------------------ */
 
-/* After Okabe and Ito: told apart by people who see colours differently. */
+/* After Okabe and Ito: distinguishable with colour vision deficiencies. */
 struct view_color view_style_color(enum view_style style)
 {
     static const struct view_color palette[VIEW_STYLE_COUNT] = {

@@ -135,7 +135,7 @@ static enum hal_status take_state(void *user, const struct view_span *state)
     return HAL_OK;
 }
 
-/* What the queues' tracks paint, one behind the other. */
+/* What the queues' tracks paint, concatenated. */
 struct states {
     const struct view_series *queues[TRACE_MAX_QUEUES];
     uint32_t first[TRACE_MAX_QUEUES]; /* codes of a queue begin there */
@@ -186,7 +186,7 @@ static enum hal_status find_gaps(struct gaps *g)
     if (status == HAL_OK)
         status = view_spans_cut(&spans, take_state, &walk);
     free(codes);
-    g->model->gap_parts_count = walk.first; /* what followed the last execution is no gap */
+    g->model->gap_parts_count = walk.first; /* time after the last execution is not a gap */
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables tell of each event of a track. Tracks keep nothing but numbers: a row, and in the
- * highest bits which of several things of that row is meant. */
+/* What the tables know about each event of a track. Tracks store only numbers: a row, and in the
+ * highest bits which of several events of that row is meant. */
 #include "format/analysis/events.h"
 #include "hal/base/text.h"
 #include "viewer/model/build.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file's records become the model's tables: transfers and scopes here, what host threads called
- * in ingest_host.c, command buffers and submissions in ingest_device.c. Records may name objects
- * whose creation comes later in the file, on another thread's chunk: the first mention makes the
- * table's row. */
+/* Converts the file's records to the model's tables: transfers and scopes here, calls of host
+ * threads in ingest_host.c, command buffers and submissions in ingest_device.c. Records may name
+ * objects whose creation comes later in the file, in another thread's chunk: the first mention
+ * creates the table's row. */
 #include "viewer/model/ingest.h"
 
 /* ---- Transfers and scopes ----------------------------------------------------------------- */
@@ -251,8 +251,7 @@ static int compare_pieces(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Most rows are in order, and those of other threads stand behind them: these are merged in. False:
- * there are too many. */
+/* Most rows are in order, followed by those of other threads: merges these. False: too many. */
 static bool merge_strays(struct view_model *m)
 {
     struct view_submission *rows = m->submissions;

@@ -66,7 +66,7 @@ static struct view_op op_of(const struct trace_segment *segment)
     return op;
 }
 
-/* The one that is looked for lies behind the last one. */
+/* The next one usually follows the last one found. */
 static bool is_same_op(const void *user, uint32_t index)
 {
     const struct view_model *m = user;

@@ -159,7 +159,7 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(((const struct named *)left)->text, ((const struct named *)right)->text);
 }
 
-/* Programs give all of a kind the same label, and so do several processes in one trace. */
+/* Programs give all objects of a kind the same label, and so do several processes in one trace. */
 static enum hal_status note_same_labels(struct view_model *m)
 {
     struct named *names = hal_alloc(m->semaphores_count, sizeof *names);

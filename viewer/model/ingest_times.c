@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When each dispatch ran, where the device told it. The file names a dispatch by its place in a
- * command buffer; what that is is known only when everything was read. */
+/* When each dispatch ran, if the device measured it. The file identifies a dispatch by its index in
+ * a command buffer, which can be resolved only when everything was read. */
 #include "viewer/model/ingest.h"
 
 enum hal_status view_ingest_dispatch_times(struct ingest *in,
@@ -25,7 +25,7 @@ struct place {
     uint32_t dispatch;
 };
 
-/* Index into `ops` of a body's dispatch; VIEW_NO_REF: it has not so many. */
+/* Index into `ops` of a body's dispatch; VIEW_NO_REF: out of range. */
 static uint32_t find_dispatch(const struct view_model *m, uint32_t body, uint32_t dispatch,
                               struct place *place)
 {
@@ -67,7 +67,7 @@ enum hal_status view_ingest_finish_times(struct ingest *in)
     struct view_model *m = in->model;
     struct place place = {.body = UINT32_MAX};
     uint64_t before = 0; /* dispatches of the submission's earlier command buffers */
-    uint32_t summed = 0; /* so many of them */
+    uint32_t summed = 0; /* their number */
     if (!in->times_count)
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(m, dispatches, in->times_count));

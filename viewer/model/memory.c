@@ -5,7 +5,7 @@
 
 enum { BLOCK_LEVELS = 64 };
 
-/* A buffer or transient memory comes (change 1) or goes (-1). */
+/* A buffer or transient memory is created (change 1) or destroyed (-1). */
 struct change {
     int64_t ns;
     uint64_t bytes;
@@ -97,7 +97,8 @@ static enum hal_status take_submissions(struct view_model *m, struct changes *ch
 
 /* ---- Levels ------------------------------------------------------------------------------- */
 
-/* Sizes are the file's: they may be any number, and what goes may never have come. */
+/* Sizes come from the file: they may be any number, and something may be destroyed without having
+ * been created. */
 static uint64_t changed(uint64_t bytes, const struct change *change)
 {
     if (change->change > 0)

@@ -90,7 +90,8 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
         return status;
     }
 #ifdef __GLIBC__
-    malloc_trim(0); /* what only reading needed, a seventh of all, lies between what is kept */
+    malloc_trim(0); /* memory needed only for reading, a seventh of the total, is interleaved with
+                       what is kept */
 #endif
     *out_model = model;
     return HAL_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks from event to event along the edges that a trace knows: a call submits, a value is waited
- * for, a queue runs one submission after the other, a thread goes on when its wait returns. */
+/* Walks from event to event along the edges known to a trace: a call submits, a value is waited
+ * for, a queue runs one submission after the other, a thread continues when its wait returns. */
 #include "viewer/model/path.h"
 
 #include "hal/base/mem.h"
@@ -243,7 +243,7 @@ static uint32_t before_on_queue(const struct view_model *m, uint32_t index)
     return best;
 }
 
-/* When the calls of a thread that lie close together before that moment began. */
+/* When the dense group of calls of a thread before that moment began. */
 static int64_t burst_begin(const struct walk *w, uint32_t host, int64_t ns)
 {
     const struct view_model *m = w->model;
@@ -347,7 +347,7 @@ static bool walk_submission(struct walk *w)
     return walk_host(w, m->calls[s->call].host);
 }
 
-/* In order of time, and their sums. */
+/* In time order, and their sums. */
 static void arrange(struct view_path *path)
 {
     for (size_t i = 0; i < path->parts_count / 2; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several devices in one trace: whose queues are whose, which rank each one is, which
- * collectives of different ranks are one, who came to them when, and what each device did. */
+/* Several devices in one trace: which queues belong to which device, the rank of each, which
+ * collectives of different ranks form one operation, when each rank arrived, and what each device
+ * did. */
 #include "viewer/model/build.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void add_device(struct view_model *m, const struct trace_capture *capture
                                                           .track = VIEW_NO_TRACK};
 }
 
-/* Captures whose numbers do not rise are no more believed than any other number of the file. */
+/* Captures whose numbers do not increase are trusted no more than any other number of the file. */
 static bool follows(const struct trace_capture *before, const struct trace_capture *after)
 {
     return before->queue_base <= after->queue_base && before->object_base <= after->object_base;
@@ -77,7 +78,7 @@ bool view_track_iterations(const struct view_model *model, const struct view_tra
             track->object == VIEW_NO_REF);
 }
 
-/* The largest group that a device is in says which rank it is. */
+/* The largest group of a device determines its rank. */
 static void find_ranks(struct view_model *m)
 {
     for (size_t i = 0; i < m->others_count; i++) {

@@ -135,7 +135,7 @@ size_t view_spans_before(const struct view_spans *spans, int64_t time_ns)
     return search(spans, 0, spans->count, time_ns);
 }
 
-/* Likewise; its block is found first, which lies close together in memory. */
+/* Likewise; finds the block first, which is compact in memory. */
 static size_t spans_before(const struct view_series *series, int64_t time_ns)
 {
     const size_t count = series->spans.count;

@@ -16,7 +16,7 @@ int view_spans_compare(const struct view_span *left, const struct view_span *rig
     return left->ref < right->ref ? -1 : left->ref > right->ref;
 }
 
-/* A span, and what tells of it. */
+/* A span and its code. */
 struct coded {
     struct view_span span;
     uint32_t code;
@@ -70,7 +70,7 @@ static size_t end_of_run(const struct view_spans *spans, size_t from)
     return spans->count;
 }
 
-/* What is gathered from two tables is one run behind the other. */
+/* Spans gathered from two tables form two consecutive runs. */
 static enum hal_status merge_runs(const struct view_spans *spans, uint32_t *codes, size_t first)
 {
     size_t left = first, right = spans->count - first;
@@ -150,7 +150,7 @@ void view_spans_sort(struct view_span *spans, size_t count)
 
 /* ---- The sweep ---------------------------------------------------------------------------- */
 
-/* Of one class, at the present moment of the sweep. */
+/* For one class, at the sweep's current moment. */
 struct running {
     uint32_t count;
     uint64_t ref_sum; /* of one running part: its ref */

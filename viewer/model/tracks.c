@@ -6,7 +6,7 @@ enum { MAX_SCOPE_TRACKS = 8 };
 
 /* ---- Making a track ------------------------------------------------------------------------ */
 
-/* The events of one track while they are gathered, as numbers that tables tell more about. */
+/* The events of one track while they are gathered, as codes that tables resolve. */
 struct bucket {
     uint32_t *codes;
     size_t codes_count, codes_capacity;
@@ -191,8 +191,8 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
     return HAL_OK;
 }
 
-/* A device's track, and below it those that tell what each submission consists of: all are of the
- * same spans. */
+/* A device's track, and below it the tracks of each submission's contents: all have the same
+ * spans. */
 static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
                                          struct bucket *executions)
 {

@@ -18,7 +18,8 @@ static enum hal_status find_kernel(struct view_work *work, struct hal_idmap *ids
         kernel.name = work->model->kernels[executable->first_kernel + op->entry].name;
     if (!*view_model_string(work->model, kernel.name))
         kernel.name = 0;
-    /* Names are numbers below 2^22, executables rows below 2^32: the sign bit tells them apart. */
+    /* Names are numbers below 2^22, executables rows below 2^32: the sign bit distinguishes
+     * them. */
     const uint64_t id = kernel.name
                             ? kernel.name
                             : UINT64_C(1) << 63 | (uint64_t)op->object << 16 | (op->entry & 0xffff);
@@ -57,7 +58,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* `use_of` tells, by kernel, its use in the command buffer, when that is `first` or later. */
+/* `use_of` maps a kernel to its use in the command buffer, if that is `first` or later. */
 static enum hal_status add_uses(struct view_work *work, const struct view_body *commands,
                                 const uint32_t *kernels, uint32_t *use_of)
 {
@@ -222,7 +223,7 @@ static void add_alone(const struct view_submission *s, uint32_t submission,
         time->example = submission;
 }
 
-/* Submissions whose dispatches have times of their own say nothing that those do not. */
+/* Submissions whose dispatches have their own times add no information. */
 static void add_submission(const struct view_work *work, uint32_t index, const bool *is_timed,
                            uint32_t *last_seen, struct view_kernel_time *times,
                            struct samples *samples, struct view_work_total *total)

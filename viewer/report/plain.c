@@ -198,11 +198,11 @@ static enum hal_status answer(struct plain *p, const char *text)
         return HAL_OK;
     if (view->menu)
         return write_menu(p);
-    /* A jump opens the details: here only who asks gets them. */
+    /* A jump opens the details, which are printed here only on request. */
     return is_of_panel(done) ? write_panel(p) : write_place(p);
 }
 
-/* Layout and lists know their sizes from a frame. */
+/* Layout and lists get their sizes from a frame. */
 static enum hal_status draw_frame(struct plain *p)
 {
     HAL_TRY(view_screen_resize(&p->screen, 50, p->options->width));

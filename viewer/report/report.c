@@ -27,7 +27,7 @@ struct report {
     FILE *file;
 };
 
-/* Control characters of labels become "?", and there is no blank before the line's end. */
+/* Control characters of labels become "?", and lines do not end in blanks. */
 static void write_clean(const struct report *r, const char *text)
 {
     size_t length = strlen(text);
@@ -139,7 +139,7 @@ static enum hal_status write_timeline(const struct report *r)
     return status;
 }
 
-/* Of its rows so many at most. */
+/* At most that many of its rows. */
 static void write_rows(const struct report *r, struct view *view, const struct view_list *list,
                        size_t most)
 {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Screen cuts what it hands through off behind 768 bytes. */
+/* Screen truncates what it passes through after 768 bytes. */
 enum { PIECE = 500 };
 
-/* Of what is sent; `through` screen, every piece is a string of its own. */
+/* Text to send; through screen, every piece is a string of its own. */
 struct sender {
     FILE *out;
     bool through;

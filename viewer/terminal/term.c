@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that knows curses. What a crash needs is prepared for rescue.c. */
+/* The only file that uses curses. crash_restore.c gets what a crash needs. */
 #define NCURSES_WIDECHAR 1
 #include "viewer/terminal/term.h"
 
@@ -115,9 +115,9 @@ static void prepare_crash_restore(void)
     view_crash_restore_prepare(sequence);
 }
 
-/* Reports come in a modern form, of which curses mixes up those that follow each other quickly, as
- * when something is dragged: they are taken apart here. Terminals that do not know that form send
- * the old one, which is left to curses. */
+/* Reports arrive in a modern form, which curses garbles if they follow each other quickly, as in
+ * dragging: they are parsed here. Terminals without that form send the old one, which is left to
+ * curses. */
 void view_term_set_mouse(bool on)
 {
     const char *text = tigetstr("kmous");
@@ -134,8 +134,8 @@ void view_term_set_mouse(bool on)
     fflush(stdout);
 }
 
-/* The description of the same terminal with all colours (tmux-direct of tmux-256color), where the
- * terminal says that it has them and the system has such a description. */
+/* The description of the same terminal with true colour (tmux-direct for tmux-256color), if the
+ * terminal claims to support it and the system has such a description. */
 static const char *direct_name(const char *name, int colors, char *out, size_t bytes)
 {
     const char *says = getenv("COLORTERM");
@@ -346,7 +346,7 @@ static void note_click(struct view_pointer *pointer)
     term.last_click_ns = twice ? 0 : now_ns;
 }
 
-/* What the numbers of a whole report say. */
+/* The event of a complete report. */
 static struct view_term_event pointer_of(const struct report *report, bool is_pressed)
 {
     enum { BUTTON = 3, SHIFT = 4, MODIFIERS = 28, MOTION = 32, WHEEL = 64 };
@@ -370,8 +370,8 @@ static struct view_term_event pointer_of(const struct report *report, bool is_pr
     return event;
 }
 
-/* "0;30;6M" behind the key: button, column, row, and whether it was pressed. On a slow line the
- * rest comes later; what does not belong to a report ends it. */
+/* "0;30;6M" after the key: button, column, row, and whether it was pressed. On a slow line the rest
+ * arrives later; a character that does not belong to a report ends it. */
 static struct view_term_event take_report(void)
 {
     enum { LARGEST = 100000 };
@@ -463,12 +463,12 @@ static struct view_term_event pending_event(void)
     return event;
 }
 
-/* False: nobody is there any more. */
+/* False: the terminal is gone. */
 static bool wait_for_input(int64_t wait_ns)
 {
     const struct timespec limit = {.tv_sec = (time_t)(wait_ns / 1000000000),
                                    .tv_nsec = (long)(wait_ns % 1000000000)};
-    fd_set input; /* not every system's poll knows terminals */
+    fd_set input; /* not every system's poll supports terminals */
     int bytes = 0;
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);

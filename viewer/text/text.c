@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formatting of numbers; decoding, widths and ASCII stand-ins of characters. */
+/* Formatting of numbers; decoding, widths and ASCII replacements of characters. */
 #include "viewer/text/text.h"
 
 #include <inttypes.h>
@@ -275,7 +275,7 @@ void view_add_word(char *out, size_t bytes, const char *text)
     out[length < bytes ? length : bytes - 1] = '\0';
 }
 
-/* A path that begins with a dash is no option. */
+/* A path that begins with a dash must not look like an option. */
 void view_add_file(char *out, size_t bytes, const char *path)
 {
     const size_t length = strlen(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with the selection or the range by another program: its command line stands ready to
- * be read, changed and run. */
+/* Passes the selection or the range to another program: shows its command line, to be read, changed
+ * and run. */
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 #include "viewer/ui/prompt.h"
@@ -34,7 +34,7 @@ static bool range_text(const struct view *view, const char *mark, char *out, siz
     return true;
 }
 
-/* Of the range, or else of the selection; false: of everything. */
+/* For the range, or else the selection; false: for everything. */
 static bool part_text(const struct view *view, const char *mark, char *out, size_t bytes)
 {
     const uint32_t submission = view_selected_submission(view);
@@ -62,7 +62,7 @@ static bool dispatch_text(const struct view *view, char *out, size_t bytes)
 
 /* ---- Commands ----------------------------------------------------------------------------- */
 
-/* Another program needs the terminal; without one, whoever asked gets its command line. */
+/* Another program needs the terminal; without one, the caller gets its command line. */
 static void run(struct view *view, const char *command)
 {
     snprintf(view->command, sizeof view->command, "%s", command);

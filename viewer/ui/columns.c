@@ -7,7 +7,7 @@
 
 enum { MOST_COLUMNS = 16 };
 
-/* Of each panel's list a bit for each column that is hidden. */
+/* For each panel's list, a bit per hidden column. */
 static uint32_t *hidden_of(const struct view *view)
 {
     return view_state(view, VIEW_PART_COLUMNS);
@@ -21,7 +21,7 @@ static size_t column_count(const struct view_column *columns)
     return count;
 }
 
-/* Whether what stands there belongs to a column that is shown. */
+/* Whether that position belongs to a visible column. */
 static bool is_shown(const struct view_column *columns, uint32_t hidden, int at)
 {
     size_t i = 0;
@@ -78,7 +78,7 @@ static void text(const struct view *view, size_t row, char *out, size_t bytes)
              columns_of(view)[row].name);
 }
 
-/* One is left: rows without anything cannot be told apart. */
+/* One column stays: empty rows would be indistinguishable. */
 static bool choose(struct view *view, size_t row)
 {
     uint32_t *hidden = &hidden_of(view)[view->panel];

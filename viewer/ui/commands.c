@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actions by name: what the palette completes and the line mode takes. A name stands for keys, so
- * that there is one way to do a thing. */
+/* Actions by name: completed by the palette and accepted in line mode. A name maps to keys, so that
+ * there is only one implementation. */
 #include "viewer/ui/commands.h"
 
 #include "hal/base/mem.h"

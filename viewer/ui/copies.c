@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Whether a terminal takes what it is sent, it does not say; without one, nothing is sent. */
+/* A terminal does not report whether it accepts this; without one, nothing is sent. */
 static void say_copied(struct view *view)
 {
     view_say(view, "%s%s", view->is_live ? "sent to the terminal (OSC 52, some ignore it): " : "",
@@ -27,8 +27,8 @@ static void copy_locator(struct view *view, int key)
     say_copied(view);
 }
 
-/* The finding that was gone to, or the first one while nothing is selected that has a command of
- * its own; NULL: there is none, or its panel is not there. */
+/* The selected finding, or while nothing is selected the first one with a command; NULL: none, or
+ * its panel does not exist. */
 static const struct view_finding *finding_to_copy(struct view *view, uint32_t submission)
 {
     if (view->panel != VIEW_PANEL_FINDINGS)
@@ -40,7 +40,8 @@ static const struct view_finding *finding_to_copy(struct view *view, uint32_t su
     return at < findings->list_count ? &findings->list[view_order_row(order, at)] : NULL;
 }
 
-/* Of a finding its proof; of a submission its replay; else what shows this place again. */
+/* For a finding its proof; for a submission its replay; else a command that shows this place
+ * again. */
 static void copy_command(struct view *view, int key)
 {
     const struct view_model *m = view->model;

@@ -32,7 +32,8 @@ static int compare(const void *left, const void *right)
     return a->by < b->by ? -1 : a->by > b->by;
 }
 
-/* Of that level while it lasts. Nothing changes by nothing: a transfer may have no bytes. */
+/* The counter's value for that level. A change of zero changes nothing: a transfer may have no
+ * bytes. */
 static enum hal_status add(struct changes *changes, int64_t begin_ns, int64_t end_ns, double level)
 {
     if (end_ns <= begin_ns || level <= 0)
@@ -166,7 +167,7 @@ double view_counter_mean(const struct view_counters *counters, enum view_counter
 {
     const struct view_knot *first = knot_at(counters, which, begin_ns);
     const struct view_knot *last = knot_at(counters, which, end_ns);
-    if (end_ns <= begin_ns || first == last) /* which sums of large numbers do not tell */
+    if (end_ns <= begin_ns || first == last) /* which sums of large numbers cannot represent */
         return first ? first->level : 0;
     return (sum_before(counters, which, end_ns) - sum_before(counters, which, begin_ns)) /
            ((double)(end_ns - begin_ns) / 1e9);

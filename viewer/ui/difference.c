@@ -43,7 +43,7 @@ static struct panel *panel_of(const struct view *view)
     return view_state(view, VIEW_PANEL_DIFFERENCE);
 }
 
-/* The trace that was compared with before is freed beside the screen. */
+/* The previous comparison trace is freed in the background. */
 static void show(struct view *view, struct view_compared *other)
 {
     struct panel *p = panel_of(view);
@@ -199,7 +199,7 @@ static void finish(struct view *view)
     view_lines_finish(&panel_of(view)->lines);
 }
 
-/* Its lines tell what was compared. */
+/* Its lines describe the comparison. */
 static void restore(struct view *view, const struct view *old)
 {
     static const char later[] = "the trace has grown since: D compares again";

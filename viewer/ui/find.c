@@ -153,7 +153,7 @@ static void again(struct view *view, int key)
         search_on(view, key == 'n');
 }
 
-/* Replaces the search, and looks for nothing yet. False: the view says why. */
+/* Replaces the search without starting it. False: the view shows why. */
 static bool begin_search(struct view *view, const char *text)
 {
     struct search next = {.is_there = true};

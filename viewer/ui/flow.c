@@ -39,8 +39,8 @@ static bool is_background(uint32_t character)
     return character == ' ' || character == 0x2500 || character == 0x250A;
 }
 
-/* From a row to the next one there is no room for a line: a head before what it leads to, or beside
- * where it comes from. */
+/* There is no space for a line between adjacent rows: draws a head before the effect, or beside the
+ * cause. */
 static void draw_step(const struct flow *flow, int from, int to, int column)
 {
     const unsigned style = VIEW_STYLE_FLOW | VIEW_BOLD;
@@ -71,7 +71,7 @@ static void draw_link(const struct flow *flow, uint32_t from_track, uint32_t to_
     }
 }
 
-/* Underlines what belongs to the same submission; an arrow says that it lies beside the window. */
+/* Underlines what belongs to the same submission; an arrow marks events outside of the window. */
 static void mark(const struct flow *flow, uint32_t track, int64_t begin_ns, int64_t end_ns)
 {
     const int row = row_of(flow, track), axis = flow->area.columns;

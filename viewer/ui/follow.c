@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* ---- Reading anew ------------------------------------------------------------------------- */
+/* ---- Rereading ----------------------------------------------------------------------------- */
 
 /* A job, and what is shown next. */
 struct view_reload {
     struct view_follow *follow;
     struct view_model *model; /* of the file as it is now */
     struct view *view;        /* of that: it gets what the one that is shown has */
-    bool was_left;            /* nobody held the file that is shown, before this one was opened */
+    bool was_left;            /* no process held the shown file before this one was opened */
     bool is_held, is_over;    /* as in struct view_follow; before it was read, what was so then */
 };
 
@@ -30,9 +30,9 @@ static void destroy_reload(void *work)
     free(reload);
 }
 
-/* A file whose capture cannot be seen from here may grow for ever. A flight recorder's has its end
- * before the next one takes the name. One that was left while it was opened may lack what was
- * written then: who looks next reads it once more. */
+/* A file whose capture is not visible here may grow forever. A flight recorder's file is complete
+ * before the next one takes the name. A file whose capture ended while it was opened may lack its
+ * last part: the next check reads it once more. */
 static void see_capture(struct view_model *model, bool was_left, bool *held, bool *out_over)
 {
     const enum trace_hold hold =
@@ -100,7 +100,7 @@ void view_follow_begin(struct view_follow *follow, const char *path, struct view
     pause_for(follow, took_ns); /* its size is not known: what came meanwhile is seen then */
 }
 
-/* Something else is done that somebody waits for. */
+/* Another job that the user waits for is running. */
 static bool is_busy(const struct view *view)
 {
     return view_has_steps(view) || view_jobs_awaited(view);
@@ -130,7 +130,7 @@ static void read_file(struct view_follow *follow, struct view *view, bool was_le
     view_job_start(view, &reading_type, reload, 0);
 }
 
-/* The view that was shown, and its model, are freed beside the screen. */
+/* The previous view and its model are freed in the background. */
 static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
 {
     struct view_reload *reload = follow->reload;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of the view a key or the pointer goes to. */
+/* Which part of the view handles a key or the pointer. */
 #include "viewer/ui/job.h"
 #include "viewer/ui/prompt.h"
 
@@ -25,7 +25,7 @@ static bool run(struct view *view, const struct view_pane *pane, int key)
     return false;
 }
 
-/* Rows to move in the panel for a key; 0: it is none of those. */
+/* Rows to move in the panel for a key; 0: not such a key. */
 static int panel_rows(const struct view *view, int key, bool all_keys)
 {
     const int page = view->layout.panel.rows > 2 ? view->layout.panel.rows - 1 : 1;
@@ -64,7 +64,7 @@ static bool close_overlay(struct view *view, int key)
     return false;
 }
 
-/* Whether Esc closes something that lies before everything else. */
+/* Whether Esc closes something in the foreground. */
 static bool is_asking(const struct view *view)
 {
     return view->next_key || view->prompt || view->menu || view->help;

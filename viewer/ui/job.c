@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread for each job, from its start to its end. What it works on belongs to it until it says
- * that it is done; what nobody wants any more it frees itself. */
+/* One thread per job, from its start to its end. The thread owns the work until it reports
+ * completion; if nothing wants the result any more, the thread frees it itself. */
 #include "viewer/ui/job.h"
 
 #include "hal/base/mem.h"
@@ -16,7 +16,7 @@ struct view_job {
     void *work;
     pthread_t thread;
     struct view_task task;
-    bool is_unwanted; /* it was stopped: nobody takes it */
+    bool is_unwanted; /* it was stopped: its result is not taken */
     struct view_job *next;
     atomic_bool done; /* what follows is the view's from then on */
     enum hal_status status;
@@ -124,7 +124,7 @@ static unsigned percent(const struct view_job *job)
     return atomic_load_explicit(&job->task.done, memory_order_relaxed) * 100 / VIEW_TASK_WHOLE;
 }
 
-/* The next one that somebody waits for, from this one on. */
+/* The next one that the user waits for, from this one on. */
 static struct view_job *awaited(struct view_job *job)
 {
     while (job && (job->is_unwanted || job->type->is_unasked))

@@ -27,7 +27,7 @@ static const struct {
     {"lt", '<'},
 };
 
-/* VIEW_KEY_NONE: there is no key of that name. */
+/* VIEW_KEY_NONE: no key of that name. */
 static int key_named(const char *name, size_t length)
 {
     if (length == 3 && strncmp(name, "C-", 2) == 0 && name[2] >= 'a' && name[2] <= 'z')

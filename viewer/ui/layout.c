@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the panes stand on a screen of any size, and drawing them there. */
+/* The layout of the panes on a screen of any size, and drawing them. */
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/counters.h"

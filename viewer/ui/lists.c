@@ -24,7 +24,7 @@ static int draw_value(struct view_area area, int row, int column, const char *va
     return row;
 }
 
-/* Returns how many rows the first `count` take when the first one stands at `row`. */
+/* Returns how many rows the first `count` occupy if the first one is at `row`. */
 static int draw_all(struct view_area area, int row, int widest, const struct view_lines *lines,
                     size_t count)
 {
@@ -57,7 +57,7 @@ static int widest_key(const struct view_lines *lines)
 
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
 {
-    enum { MORE = 9 }; /* columns that say that there is more */
+    enum { MORE = 9 }; /* columns that indicate that there is more */
     const int widest = widest_key(lines);
     const int rows = draw_all(area, area.rows, widest, lines, SIZE_MAX); /* below: only counts */
     view->scroll = clamp(view->scroll, 0, rows > area.rows ? rows - area.rows : 0);
@@ -253,7 +253,7 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
     list->select(view, (size_t)to);
 }
 
-/* The list gives the screen back, and the window shows the event as more than a mark. */
+/* The list leaves the full screen, and the window shows the event as more than a mark. */
 bool view_list_enter(struct view *view)
 {
     enum { PART = 8 }; /* of a column: what is shorter would fill the screen with nothing else */
@@ -261,7 +261,7 @@ bool view_list_enter(struct view *view)
     size_t current = list ? list->current(view) : SIZE_MAX;
     const bool first = view->panel == VIEW_PANEL_FINDINGS || view_panel_covers(view);
     if (current == SIZE_MAX && list && first && list->count(view))
-        current = 0; /* nobody is asked to choose where there is one to begin with */
+        current = 0; /* no choice is needed if there is a default */
     if (current == SIZE_MAX)
         return false;
     list->select(view, current);

@@ -50,7 +50,7 @@ void view_menu_key(struct view *view, int key)
         view_menu_choose(view, (size_t)(key - '1'));
 }
 
-/* The first row that is drawn of so many. */
+/* The first visible row of `rows`. */
 static size_t first_row(const struct view *view, int rows)
 {
     const size_t shown = rows > 1 ? (size_t)rows - 1 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters below the tracks: each as an area under its mean in every column, as high as the highest
- * column that is seen, which says how much that is. */
+/* Counters below the tracks: each as an area under its mean per column, scaled to the highest
+ * visible column, which shows its value. */
 #include "viewer/ui/counters.h"
 
 #include "hal/base/mem.h"
@@ -68,7 +68,7 @@ static double column_mean(const struct view *view, enum view_counter which, int 
                              view_column_begin(w, columns, column + 1));
 }
 
-/* The highest column says how high it is, to its left or its right. */
+/* The highest column shows its value, to its left or right. */
 static void draw_most(struct view_area axis, enum view_counter which, int column, double most)
 {
     char level[48], label[64];

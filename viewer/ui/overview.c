@@ -8,7 +8,7 @@ static struct view_window whole(const struct view *view)
                                 .span_ns = view->model->last_ns - view->model->first_ns};
 }
 
-/* Of the device; a trace without device times shows what its first track tells. */
+/* Of the device; for a trace without device times, of the first track. */
 static const struct view_track *shown_track(const struct view_model *m)
 {
     if (m->device_track != VIEW_NO_TRACK)

@@ -50,7 +50,7 @@ static uint8_t level_of(double share)
     return share > 0 ? (uint8_t)(1 + (int)level) : 0;
 }
 
-/* A row for each queue whose work the index knows. Returns how many. */
+/* A row for each queue with work in the index. Returns their number. */
 static int shape_queues(struct trace_reader *reader, int rows, int columns,
                         struct view_preview *preview)
 {

@@ -118,7 +118,7 @@ const struct view_pane view_prompt_part = {.name = "Typing", .bindings = binding
 
 /* ---- Drawing ------------------------------------------------------------------------------ */
 
-/* Of a line that is longer than its room the part before the cursor is shown. */
+/* If a line is too long, shows its part before the cursor. */
 static const char *shown_from(const struct view *view, int room, int *out_cursor)
 {
     const char *text = view->typed, *const at = text + view->typed_at;

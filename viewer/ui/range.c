@@ -230,7 +230,7 @@ static bool stands_before(const struct view_kernel_time *a, const struct view_ke
     return a->dispatches != b->dispatches ? a->dispatches > b->dispatches : a->kernel < b->kernel;
 }
 
-/* The first that stands behind `last`, NULL: of all; NULL: there is none. */
+/* The first one after `last`, or with NULL the first one of all; NULL: none. */
 static const struct view_kernel_time *next_kernel(const struct range_kernels *r,
                                                   const struct view_kernel_time *last)
 {

@@ -10,7 +10,7 @@
 
 /* ---- The same part of a longer trace ------------------------------------------------------ */
 
-/* Rows are numbered as the file mentions them first: a longer file gives the same numbers. */
+/* Rows are numbered by first mention in the file: a longer file has the same numbers. */
 static uint32_t same_track(const struct view_model *m, const struct view_track *track)
 {
     for (uint32_t i = 0; i < m->tracks_count; i++) {
@@ -78,7 +78,7 @@ static void restore_window(struct view *view, const struct view *old, int64_t by
         view->window.begin_ns = view->model->last_ns - w.span_ns;
 }
 
-/* Tracks that are new stand behind those that were there, children behind their parents. */
+/* New tracks come after existing ones, children after their parents. */
 static void restore_places(struct view *view, const struct view *old)
 {
     const struct view_model *m = view->model, *before = old->model;
@@ -144,7 +144,7 @@ static void restore_visited(struct view *view, const struct view *old, int64_t b
     }
 }
 
-/* What somebody just does. */
+/* Actions in progress. */
 static void restore_dialogue(struct view *view, const struct view *old, int64_t by_ns)
 {
     view->help = old->help;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which track stands on which row: their order, what is hidden, what is pinned to the top. */
+/* Which track is on which row: their order, hidden tracks, tracks pinned to the top. */
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
@@ -16,7 +16,7 @@ bool view_track_shown(const struct view *view, uint32_t track)
     return parent == VIEW_NO_TRACK || (view->open[parent] && !view->hidden[parent]);
 }
 
-/* Shown tracks that stand before `end`, VIEW_NO_TRACK: all, and are pinned, or are not. */
+/* The number of shown tracks before `end` (VIEW_NO_TRACK: all) that are pinned, or not pinned. */
 static uint32_t count_rows(const struct view *view, uint32_t end, bool pinned)
 {
     uint32_t rows = 0;
@@ -102,7 +102,7 @@ static int by_work(const void *left, const void *right)
     return a->track < b->track ? -1 : a->track > b->track;
 }
 
-/* Tracks without a parent, in that order, each with its children behind it. */
+/* Tracks without a parent, in that order, each followed by its children. */
 static void place(struct view *view, const struct placed *tops, size_t count)
 {
     const struct view_model *m = view->model;
@@ -140,7 +140,7 @@ static void sort_tracks(struct view *view, int (*compare)(const void *, const vo
     free(tops);
 }
 
-/* The current track, with its children, changes places with the one before or behind it. */
+/* Swaps the current track, with its children, with the previous or next one. */
 static void move_track(struct view *view, int by)
 {
     const struct view_model *m = view->model;
@@ -189,7 +189,7 @@ static const struct view_menu order_menu = {.title = "order of the tracks",
 
 /* ---- Hidden tracks ------------------------------------------------------------------------- */
 
-/* The n-th hidden track; VIEW_NO_TRACK: there are not so many. */
+/* The n-th hidden track; VIEW_NO_TRACK: out of range. */
 static uint32_t hidden_track(const struct view *view, size_t n)
 {
     for (uint32_t i = 0; i < view->model->tracks_count; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time axis: ticks at round moments, labels with as many digits as tell them apart. */
+/* The time axis: ticks at round moments, labels with as many digits as needed to distinguish
+ * them. */
 #include "viewer/ui/panes.h"
 
 #include "hal/base/moment.h"

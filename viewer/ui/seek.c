@@ -38,8 +38,8 @@ static bool is_looked_at(const struct view *view, uint32_t track)
            (!seek->in_devices || l->kind == VIEW_TRACK_DEVICE);
 }
 
-/* Events of the track before the place where looking begins. Of events at the same moment, those of
- * lower tracks come later. */
+/* The number of the track's events before the start position. Of events at the same moment, those
+ * of lower tracks come later. */
 static size_t first_place(const struct view *view, uint32_t index)
 {
     const struct view_seek *seek = view_seek_of(view);

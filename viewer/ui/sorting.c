@@ -11,8 +11,8 @@ struct sortable {
     uint32_t row;
 };
 
-/* Two runs of `length`, or what is left of them, become one. Those of the first run stand before
- * equal ones of the second. */
+/* Merges two runs of `length`, or what is left of them. Elements of the first run precede equal
+ * ones of the second. */
 static void merge(const struct sortable *from, struct sortable *to, size_t first, size_t length,
                   size_t count)
 {

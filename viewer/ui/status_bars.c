@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* As much as fits of what says how much work this is, then of where it ran; how busy the device was
- * comes last, and is what stays. */
+/* As much as fits of: how much work this is, then where it ran; the device's utilisation comes
+ * last, and is always kept. */
 static void add_facts(const struct view_model *m, int columns, char *out, size_t bytes)
 {
     enum { DRIVER, TIME, SUBMISSIONS, DISPATCHES, BUSY, FACTS };

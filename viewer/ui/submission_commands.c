@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What submissions consist of, drawn over their execution: commands and the barriers between them.
- * Where the device did not tell the times of single dispatches, equal shares show their order and
- * nothing else. */
+/* The contents of submissions, drawn over their execution: commands and the barriers between them.
+ * If the device did not measure single dispatches, equal shares show only their order. */
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
@@ -81,8 +80,7 @@ void view_draw_commands(const struct view_axis *axis, uint32_t submission, int c
 
 /* ---- Barriers ----------------------------------------------------------------------------- */
 
-/* When the submission's dispatches began, by their number; NULL: the device did not tell of all, or
- * there is no memory. */
+/* When the submission's dispatches began, by index; NULL: some are unknown, or out of memory. */
 static int64_t *dispatch_begins(const struct inside *in)
 {
     const struct view_model *m = in->axis->model;

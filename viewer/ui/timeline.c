@@ -61,7 +61,7 @@ static uint32_t letter(const struct view_span *span)
 
 /* ---- Bars --------------------------------------------------------------------------------- */
 
-/* What tells "token 7" from "token 8" stays when the rest is cut. */
+/* Keeps the part that distinguishes "token 7" from "token 8" when the rest is cut. */
 static void write_numbered(struct view_area area, int column, int columns, unsigned style,
                            const char *label)
 {
@@ -140,7 +140,7 @@ static void draw_dense(const struct track_row *row, int column, const struct vie
 {
     const enum view_class class = busiest(measure);
     const struct view_class_info *info = view_class_info(class);
-    const int64_t busy_ns = measure->busy_ns[class]; /* height and colour tell of the same thing */
+    const int64_t busy_ns = measure->busy_ns[class]; /* height and colour show the same value */
     uint32_t character = density(busy_ns, column_ns);
     if (row->track->kind == VIEW_TRACK_GAPS)
         character = (unsigned char)(2 * busy_ns >= column_ns || info->letter < 'A'
@@ -443,7 +443,7 @@ static int point(struct view *view, struct view_area area, struct view_pointer p
 {
     const struct view_area axis =
         view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
-    const bool counts = pointer.row >= area.rows - view->layout.meters; /* no track stands there */
+    const bool counts = pointer.row >= area.rows - view->layout.meters; /* no track is there */
     const uint32_t track =
         counts ? VIEW_NO_TRACK : view_track_of_row(view, view_row_drawn(view, pointer.row));
     const int column = pointer.column - view->layout.gutter;

@@ -143,7 +143,7 @@ static int64_t first_submission(const struct view_model *m)
     return first_ns < m->last_ns ? first_ns : m->first_ns;
 }
 
-/* The whole trace; but a long start-up, kernels being compiled say, is left out and said so. */
+/* The whole trace; but a long start-up, such as compiling kernels, is excluded, with a note. */
 static void choose_first_window(struct view *view)
 {
     const struct view_model *m = view->model;
@@ -158,7 +158,7 @@ static void choose_first_window(struct view *view)
     view->cursor_ns = view->window.begin_ns;
 }
 
-enum { JOBS_FROM = 30000 }; /* so many are looked at in a frame's time */
+enum { JOBS_FROM = 30000 }; /* number examined in a frame's time */
 
 static bool make_states(struct view *view)
 {

@@ -89,7 +89,7 @@ static void pieces_of(const struct view_model *m, uint32_t buffer, size_t *out_f
     *out_last = low;
 }
 
-/* Later pieces cover earlier ones, so the search goes backwards until every byte is known. */
+/* Later pieces override earlier ones, so the search goes backwards until every byte is known. */
 size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
                         uint64_t offset, uint8_t *out_bytes, bool *out_known, size_t count,
                         uint32_t *out_piece)
@@ -292,7 +292,7 @@ static void select_row(struct view *view, size_t index)
 static const struct view_list list = {
     .header = "offset", .count = count, .current = current, .row = row, .select = select_row};
 
-/* Where the current row's bytes come from. */
+/* The source of the current row's bytes. */
 static void draw_source(struct view *view, struct view_area area)
 {
     const struct panel *p = panel_of(view);

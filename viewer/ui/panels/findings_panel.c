@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The panel of findings: which is the current one, and in which order they stand. */
+/* The panel of findings: the current one, and their order. */
 #include "viewer/findings/findings.h"
 
 #include "viewer/ui/job.h"
@@ -26,7 +26,7 @@ static struct view_order *order_of(const struct view *view)
     return &panel_of(view)->order;
 }
 
-/* What is equal stands by its rank, which is its place in the list. */
+/* Equal ones are ordered by rank, their index in the list. */
 static int64_t sort_key(const void *of, uint32_t index, int by)
 {
     const struct view_finding *finding = &((const struct view_findings *)of)->list[index];
@@ -83,7 +83,7 @@ static const struct view_job_type type = {.kind = VIEW_JOB_FINDINGS,
                                           .take = take,
                                           .destroy = destroy};
 
-/* Looks for them the first time that they are asked for: there are none before that is done. */
+/* Searches for them on first use: until then there are none. */
 const struct view_findings *view_findings_of(struct view *view)
 {
     static const struct view_findings none = {0};

@@ -115,7 +115,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
     view_iteration_text(p->iterations, view_order_row(&p->order, index), out, bytes);
 }
 
-/* Its first submission is the selection, if there is one, the cursor stands at its begin. */
+/* Selects its first submission, if there is one, and moves the cursor to its begin. */
 static void go_to(struct view *view, const struct view_iteration *it)
 {
     view_reveal(view, it->begin_ns, ']');

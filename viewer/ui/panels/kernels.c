@@ -74,7 +74,7 @@ static void take(struct view *view, void *work)
     p->made = k;
     p->order.of = k;
     p->order.count = k->work.kernels_count;
-    /* Where no submission is of one kernel, dispatches say more. */
+    /* If no submission has only one kernel, dispatches are more informative. */
     view_order_sort(view, &p->order,
                     p->order.by >= 0 ? p->order.by
                     : k->total.alone ? BY_TIME
@@ -253,7 +253,8 @@ static void init(struct view *view)
                                               "workgroups"};
     static const struct view_ordering ordering = {VIEW_JOB_SORT_KERNELS, "kernels", names, ORDERS,
                                                   sort_key};
-    *order_of(view) = (struct view_order){.ordering = &ordering, .by = -1}; /* what says most */
+    *order_of(view) =
+        (struct view_order){.ordering = &ordering, .by = -1}; /* the most informative */
     panel_of(view)->kernel = VIEW_NO_REF;
 }
 
