@@ -56,7 +56,7 @@ static bool counter_is_trusted(void)
     return bytes > 0 && strcmp(name, "tsc\n") == 0;
 }
 
-/* The narrowest of a few looks at both clocks. */
+/* The narrowest of several readings of both clocks. */
 static void fit_now(void)
 {
     static uint64_t narrowest = UINT64_MAX; /* the fitting thread's */

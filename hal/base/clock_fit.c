@@ -2,7 +2,7 @@
 /* Fitting lines. */
 #include "hal/base/clock_fit.h"
 
-/* Farther off than this (the machine slept, or was moved) is no drift. */
+/* A larger difference (the machine slept, or was migrated) is not drift. */
 static const int64_t jump_ns = 100000;
 static const int64_t baseline_ns = 1000000000;
 
@@ -47,7 +47,7 @@ void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns)
     bool stale = false;
     if (fit->old_ticks == 0 || ticks <= fit->old_ticks || ns <= fit->old_ns) {
         const uint64_t version = atomic_load_explicit(&fit->version, memory_order_relaxed);
-        restart(fit, ticks, ns); /* the first pair, or a counter that began anew */
+        restart(fit, ticks, ns); /* the first pair, or the counter was reset */
         if (version)
             set_line(fit, ticks, ns, atomic_load(&fit->lines[version % HAL_CLOCK_LINES].rate));
         return;
@@ -65,7 +65,7 @@ void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns)
         set_line(fit, ticks, ns, rate);
         return;
     }
-    /* Meet the system in one interval; a line that is far ahead goes on at half the pace. */
+    /* Meet the system's clock in one interval; a line far ahead continues at half the rate. */
     int64_t next_ns = HAL_CLOCK_INTERVAL_NS + off_ns;
     if (next_ns < HAL_CLOCK_INTERVAL_NS / 2)
         next_ns = HAL_CLOCK_INTERVAL_NS / 2;

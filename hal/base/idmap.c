@@ -12,7 +12,7 @@
 /* Where the search for `id` begins. */
 static size_t first_slot(const struct hal_idmap *map, uint64_t id)
 {
-    enum { NEIGHBOURS = 4 }; /* ids in a row lie in one line of the cache */
+    enum { NEIGHBOURS = 4 }; /* consecutive ids share a cache line */
     uint64_t mixed = (id / NEIGHBOURS) ^ map->seed;
     mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccdull;
     mixed = (mixed ^ (mixed >> 33)) * 0xc4ceb9fe1a85ec53ull;
@@ -104,7 +104,7 @@ bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t 
     return true;
 }
 
-/* Those behind it move up, unless their own search begins behind the gap. */
+/* Moves later entries up, unless their own search begins after the gap. */
 static void close_gap(struct hal_idmap *map, size_t gap)
 {
     const size_t mask = map->capacity - 1;

@@ -77,7 +77,7 @@ const char *hal_nearest_name(const char *text, const char *const *names, size_t 
 struct parser {
     const struct hal_command_line *line;
     void *user;
-    char **next; /* the argument behind the one at hand */
+    char **next; /* the argument after the current one */
     struct hal_words *out;
 };
 
@@ -122,7 +122,7 @@ static const struct hal_option *refuse_unknown(const struct hal_command_line *li
     return NULL;
 }
 
-/* NULL, with a message: there is none, or several. */
+/* NULL, with a message: none, or several. */
 static const struct hal_option *find_name(const struct hal_command_line *line, const char *name,
                                           size_t length)
 {
@@ -146,7 +146,7 @@ static const struct hal_option *find_name(const struct hal_command_line *line, c
     return NULL;
 }
 
-/* The letter at `at`, in `argument`. NULL, with a message: there is none. */
+/* The option with the letter at `at` in `argument`. NULL, with a message: none. */
 static const struct hal_option *find_letter(const struct hal_command_line *line,
                                             const char *argument, const char *at)
 {
@@ -185,7 +185,7 @@ static enum hal_status store(struct parser *p, const struct hal_option *option, 
     return HAL_OK;
 }
 
-/* `value`: what is written behind it in the same argument. */
+/* `value`: the text after it in the same argument. */
 static enum hal_status take(struct parser *p, const struct hal_option *option, const char *written,
                             char *value)
 {
@@ -212,7 +212,7 @@ static enum hal_status take_long(struct parser *p, char *argument)
     return take(p, option, written, equals ? equals + 1 : NULL);
 }
 
-/* Flags of one letter each; the rest behind a letter that has a value is the value. */
+/* Flags of one letter each; after a letter that takes a value, the rest is the value. */
 static enum hal_status take_letters(struct parser *p, char *argument)
 {
     for (char *at = argument + 1; *at && p->out->asked == HAL_ASKED_NOTHING; at++) {
@@ -265,7 +265,7 @@ enum hal_status hal_command_line_parse(const struct hal_command_line *line, char
 
 enum { HELP_COLUMNS = 80, HELP_COLUMN = 28 };
 
-/* In lines that begin at HELP_COLUMN; the first one has come to `column`. */
+/* Wraps lines to begin at HELP_COLUMN; the first one has reached `column`. */
 static void print_wrapped(const char *text, int column)
 {
     if (column > HELP_COLUMN - 2) {

@@ -119,7 +119,7 @@ bool hal_pipe(int out_ends[2])
     return true;
 }
 
-/* There is no wait with a time limit, and a blocked SIGCHLD is dropped where nobody handles it. */
+/* There is no wait with a timeout, and a blocked SIGCHLD is dropped if nothing handles it. */
 int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns)
 {
     enum { LOOK_NS = 10000000 };

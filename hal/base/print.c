@@ -11,7 +11,7 @@
 
 enum length { LENGTH_INT, LENGTH_CHAR, LENGTH_SHORT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_SIZE };
 
-/* A conversion, and where it goes. */
+/* A conversion and its destination. */
 struct print {
     hal_print_write *write;
     void *user;
@@ -114,7 +114,7 @@ static void pad(const struct print *p, size_t used, char with)
         p->write(p->user, &with, 1);
 }
 
-/* With zeros behind the sign, or blanks on either side. */
+/* With zeros after the sign, or blanks on either side. */
 static void put_digits(const struct print *p, const char *digits)
 {
     const size_t bytes = strlen(digits);

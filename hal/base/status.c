@@ -28,7 +28,7 @@ const char *hal_status_name(enum hal_status status)
 enum hal_status hal_fail_va(enum hal_status status, const char *format, va_list arguments)
 {
     assert(status != HAL_OK);
-    /* The arguments may point into the old message, so the new one is built beside it. */
+    /* The arguments may point into the old message, so the new one is built separately. */
     char built[HAL_MESSAGE_BYTES];
     const int wanted = vsnprintf(built, sizeof built, format, arguments);
     memcpy(message, built, sizeof message);

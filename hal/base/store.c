@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See store.h. An entry's time is that of its last use. What a process has loaded stays loaded when
- * its file goes. */
+/* See store.h. An entry's time is that of its last use. An entry that a process has loaded stays
+ * loaded when its file is removed. */
 #include "hal/base/store.h"
 
 #include "hal/base/directories.h"
@@ -199,7 +199,7 @@ void hal_store_trim(const char *directory, const char *suffix, uint64_t limit_by
     }
     if (list_entries(directory, suffix, &entries) == HAL_OK && entries.bytes > limit_bytes) {
         qsort(entries.list, entries.count, sizeof *entries.list, by_use);
-        /* The newest stays, however large it is: somebody is about to load it. */
+        /* The newest stays, however large it is: its creator is about to load it. */
         for (size_t i = 0; i + 1 < entries.count && entries.bytes > limit_bytes; i++) {
             snprintf(path, sizeof path, "%s/%s", directory, entries.list[i].name);
             if (unlink(path) == 0 || errno == ENOENT)

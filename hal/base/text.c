@@ -26,8 +26,8 @@ size_t hal_utf8_length(const char *data, size_t bytes)
     return length;
 }
 
-/* C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F; U+2028 and U+2029, which end lines; and
- * U+202A to U+202E and U+2066 to U+2069, behind which text runs the other way. */
+/* C0, DEL, and C1, which UTF-8 encodes as C2 80 to C2 9F; U+2028 and U+2029, which end lines; and
+ * U+202A to U+202E and U+2066 to U+2069, which reverse the direction of the following text. */
 bool hal_utf8_is_control(const char *data, size_t length)
 {
     const uint8_t *s = (const uint8_t *)data;

@@ -18,14 +18,14 @@ struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *des
     return full;
 }
 
-/* The buffer goes: undoes its export (host.c). */
+/* The buffer is destroyed: undoes its export (host.c). */
 static void end_export(struct hal_driver_device *top, struct hal_buffer *buffer)
 {
     if (!buffer->exported.data)
         return;
     hal_mapping_forget(&buffer->exported);
     if (top->ops->buffer_unmap(top, &buffer->exported) != HAL_OK)
-        return; /* the buffer goes anyway */
+        return; /* the buffer is destroyed anyway */
 }
 
 static void destroy_buffer(struct hal_driver_device *top, struct hal_object *object)

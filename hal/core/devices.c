@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All devices that are open, for who visits them, and what a fork and the process's exit mean for
- * them. */
+/* All open devices, for iteration, and their handling on fork and on process exit. */
 #include "hal/core/core.h"
 
 #include <stdlib.h>

@@ -42,7 +42,7 @@ void hal_event_release(struct hal_event *event)
 
 /* ---- Signals and waits -------------------------------------------------------------------- */
 
-/* The events of a list as they stand at one place of it, by the index of the map. */
+/* The state of a list's events at one position, by the index of the map. */
 struct standing {
     struct hal_idmap ids;
     uint32_t *stages; /* of the last signal; 0: none, or reset since */

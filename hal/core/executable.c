@@ -15,7 +15,7 @@ struct copies {
     struct hal_pipeline_layout **layouts;
 };
 
-/* The data lie behind the array, so that one free() releases all. */
+/* The data follows the array, so that one free() releases both. */
 static struct hal_executable_variant *copy_variants(const struct hal_executable_variant *variants,
                                                     size_t count)
 {
@@ -34,7 +34,7 @@ static struct hal_executable_variant *copy_variants(const struct hal_executable_
     return copy;
 }
 
-/* The names lie behind the array. */
+/* The names follow the array. */
 static struct hal_entry_point *copy_entry_points(const struct hal_entry_point *entries,
                                                  size_t count)
 {

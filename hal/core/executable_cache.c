@@ -170,7 +170,7 @@ struct preparation {
     const struct hal_executable_desc *descs;
     size_t count;
     struct item *items;
-    _Atomic size_t next; /* the first that nobody has taken */
+    _Atomic size_t next; /* the first one that is not taken */
     _Atomic bool is_cancelled;
 
     pthread_mutex_t lock; /* the next two */
@@ -179,7 +179,7 @@ struct preparation {
     size_t finished_count;
 };
 
-/* The first one says how long each of them is. */
+/* The first one holds the size of each of them. */
 static const struct hal_executable_desc *desc_at(const struct hal_executable_desc *descs,
                                                  size_t index)
 {
@@ -206,7 +206,7 @@ static enum hal_status prepare_item(const struct preparation *preparation, size_
                : hal_executable_create(preparation->cache->device, &desc, out_executable);
 }
 
-/* Takes and prepares one; false: there is none left. */
+/* Takes and prepares one; false: none left. */
 static bool prepare_next(struct preparation *preparation)
 {
     const size_t index = atomic_fetch_add(&preparation->next, 1);
@@ -279,7 +279,7 @@ static void run(struct preparation *preparation, const struct hal_prepare_option
         hal_thread_join(helpers[i]);
 }
 
-/* Hands the results over and says what failed first. */
+/* Returns the results and the first failure. */
 static enum hal_status collect(struct preparation *preparation,
                                struct hal_executable **out_executables,
                                enum hal_status *out_statuses)

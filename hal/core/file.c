@@ -31,7 +31,7 @@ static enum hal_status fail_kind(const char *path)
     return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device", path);
 }
 
-/* A folder to write, a pipe that nobody reads, a socket: what cannot be opened at all. */
+/* A folder to write, a pipe without a reader, a socket: what cannot be opened at all. */
 static enum hal_status fail_open(const char *path)
 {
     struct stat about;

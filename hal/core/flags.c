@@ -29,7 +29,7 @@ enum setting {
 };
 
 struct flag {
-    const char *name; /* behind "--" */
+    const char *name; /* after "--" */
     enum setting setting;
 };
 
@@ -196,7 +196,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
 
 /* ---- Command line ------------------------------------------------------------------------- */
 
-/* The flag that `argument` is, and its value behind '=' or NULL. */
+/* The flag in `argument`, with its value after '=' or NULL. */
 static const struct flag *find_flag(const char *argument, const char **out_value)
 {
     if (strncmp(argument, "--", 2) != 0)
@@ -300,7 +300,7 @@ enum hal_status hal_flags_check(const char *flag, const char *value, const char 
 
 /* ---- Settings ----------------------------------------------------------------------------- */
 
-/* NULL when neither flag nor variable says anything; an empty variable says nothing. */
+/* NULL if neither flag nor variable is set; an empty variable counts as not set. */
 static enum hal_status look_up(enum setting setting, const char **out_value)
 {
     *out_value = given[setting];

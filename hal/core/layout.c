@@ -26,7 +26,7 @@ enum hal_status hal_set_layout_create(struct hal_device *device,
     HAL_TRY(hal_check_place(out_layout, "the set layout"));
     const size_t count = desc->binding_count;
     struct hal_set_layout *layout =
-        hal_alloc(1, sizeof *layout + count * sizeof *layout->bindings); /* the list behind it */
+        hal_alloc(1, sizeof *layout + count * sizeof *layout->bindings); /* the list follows it */
     if (!layout)
         return hal_fail(HAL_NO_MEMORY, "no memory for set layout '%s'",
                         desc->label ? desc->label : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is loaded at run time lies beside libhal, in a folder of ours there once it is installed, or
- * where the environment says. */
+/* Modules loaded at run time are beside libhal, in our own folder there once installed, or where
+ * the environment specifies. */
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 
@@ -45,8 +45,9 @@ enum hal_status hal_module_load(const char *what, const char *variable, const ch
     return HAL_OK;
 }
 
-/* Whatever the program does: by the loader's own name for it, which is no path of the present
- * working folder for others. The program itself, which cannot be opened so, never goes. */
+/* Whatever the program does: by the loader's own name for it, since a path relative to the working
+ * folder may denote another file. The program itself, which cannot be opened that way, is never
+ * unloaded. */
 void hal_module_pin(void)
 {
     Dl_info own;

@@ -70,7 +70,8 @@ static enum hal_status claim(const struct hal_run *run, const struct hal_profili
             continue;
         if (options->force || lstat(out_file, &info) != 0)
             break;
-        /* hal-capture has asked for its destination before; who names a file himself is told. */
+        /* hal-capture has already asked about its destination; a user who names a file directly
+         * gets the error. */
         if (options->file && run->descriptor < 0)
             return hal_fail(HAL_EXISTS,
                             "'%s' exists (HAL_DEVICE_PROFILING_FORCE=true, or "

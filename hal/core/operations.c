@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Messages name the operation: the application knows of no command buffer. */
+/* Messages name the operation: the application does not know the command buffer. */
 static enum hal_status begin(struct hal_device *device, const struct hal_submit_desc *desc,
                              const char *operation, struct hal_command_buffer **out_commands)
 {

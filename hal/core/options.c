@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words, the times and the places that options of a capture may have, wherever they come from.
- */
+/* The legal words, times and locators for options of a capture, from any source. */
 #include "hal/base/locator.h"
 #include "hal/core/core.h"
 
@@ -9,7 +8,7 @@
 /* Options that are one of a few words. */
 struct choice {
     const char *usual;
-    const char *words[4]; /* NULL behind the last, if there is room */
+    const char *words[4]; /* NULL after the last, if there is space */
 };
 
 static const struct choice choices[HAL_WORD_COUNT] = {

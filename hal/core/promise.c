@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph of the submissions in flight whose waits do not all come by themselves. What an accepted
- * submission promises unconditionally is one number per semaphore. */
+/* A graph of the submissions in flight whose waits do not all come by themselves. The unconditional
+ * promises of accepted submissions are one number per semaphore. */
 #include "hal/core/promise.h"
 
 #include "hal/base/mem.h"
@@ -15,10 +15,10 @@ struct hal_promise {
     bool needs_others; /* other ranks, whose submissions are not known here */
     size_t wait_count, signal_count;
 
-    /* Of the question that has this number. */
+    /* For the question with this number. */
     uint64_t question;
     enum verdict verdict;
-    size_t next;                /* wait to look at */
+    size_t next;                /* next wait to examine */
     struct hal_promise *parent; /* on the way to it, or in a list */
 
     struct hal_semaphore_value values[]; /* waits, then signals; alive until it has retired */
@@ -179,7 +179,7 @@ static void unlink_locked(struct hal_promise *promise)
     promise->is_linked = false;
 }
 
-/* Without memory nobody will count on it. */
+/* Out of memory: no promise is made. */
 static void link_locked(struct hal_promise *promise)
 {
     const struct hal_semaphore_value *signals = signals_of(promise);
@@ -260,7 +260,7 @@ static struct hal_promise *find_exact_locked(const struct hal_outlook *outlook, 
     return is_there ? outlook->promises[at].by : NULL;
 }
 
-/* Whoever waits for this waits for all that comes before. */
+/* Waiting for this implies waiting for everything before it. */
 static void imply_locked(const struct hal_question *question,
                          const struct hal_semaphore_value *waited, struct hal_promise **list)
 {
@@ -304,7 +304,7 @@ static enum verdict never(struct hal_question *question, const struct hal_semaph
     return NEVER;
 }
 
-/* OPEN: as *out_by does. A promise that waits for itself does not come by itself. */
+/* OPEN: depends on *out_by. A promise that waits for itself does not come by itself. */
 static enum verdict look_locked(struct hal_question *question,
                                 const struct hal_semaphore_value *wanted,
                                 struct hal_promise **out_by)

@@ -12,7 +12,7 @@ enum {
 /* ---- Spare arenas ------------------------------------------------------------------------- */
 
 /* New memory costs a page fault per 4 KiB, more than recording into it: so a few large arenas are
- * handed on. Gives back what is not kept. */
+ * reused. Frees the rest. */
 static void keep_arena(struct hal_device *device, uint8_t *data, size_t capacity)
 {
     struct hal_spare_arena given = {data, capacity};
@@ -35,7 +35,7 @@ static struct hal_spare_arena take_arena(struct hal_device *device, size_t wante
 {
     struct hal_spare_arena taken = {0};
     if (atomic_load(&device->gate.state) == HAL_GATE_FORKED)
-        return taken; /* recording goes on, but the lock may be held for ever */
+        return taken; /* recording continues, but the lock may be held forever */
     pthread_mutex_lock(&device->objects_lock);
     for (size_t i = 0; i < HAL_SPARE_ARENAS && !taken.data; i++) {
         if (device->spares[i].capacity >= wanted) {
@@ -217,7 +217,7 @@ void hal_record_note(struct hal_command_buffer *commands)
     hal_gate_leave(&device->gate);
 }
 
-/* All of them, zeros where there is none; NULL: nothing is known. */
+/* All of them, zeros where there is none; NULL: unknown. */
 const uint32_t *hal_record_notes(struct hal_command_buffer *commands)
 {
     const struct hal_device *device = commands->object.device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subspans: objects of the core that stand for a range of a buffer. */
+/* Subspans: objects of the core that represent a range of a buffer. */
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 

@@ -40,7 +40,7 @@ static bool has_scoped(const struct hal_buffer *root)
     return false;
 }
 
-/* `root` is no subspan. The message is what `user` does with mapped bytes. */
+/* `root` is not a subspan. The message says what `user` does with mapped bytes. */
 static enum hal_status check_bytes(const char *user, const struct hal_buffer *root, uint64_t offset,
                                    uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers, those of this library and those that are loaded when asked for; their devices, and
- * opening one by URI: "scheme", "scheme://path", "scheme?name=value&name=value". It stands above
- * the core, which knows no driver. */
+/* The drivers, those of this library and those loaded on demand; their devices, and opening one by
+ * URI: "scheme", "scheme://path", "scheme?name=value&name=value". Above the core, which knows no
+ * driver. */
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 

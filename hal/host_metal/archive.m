@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary archives: which pipelines are in one. The code itself lies in the cache of
- * hal/compiler/msl; what a file holds is a key per pipeline, as many bytes as code would have, and
- * a checksum. An archive of another device or another build of the system can be opened, but
- * nothing is found in it, as on a Mac; one whose bytes are not what was written is an invalid file.
- */
+/* Binary archives: which pipelines one contains. The code itself is in the cache of
+ * hal/compiler/msl; a file holds a key per pipeline, as many bytes as code would have, and a
+ * checksum. An archive of another device or another build of the system can be opened, but nothing
+ * is found in it, as on a Mac; a file with modified bytes is invalid. */
 #import "hal/host_metal/metal.h"
 
 #include <errno.h>
@@ -145,7 +144,7 @@ static bool is_injected(NSError **error)
                                url.path.UTF8String, strerror(number));
     return NO;
 }
-/* What the bytes say; false: they are not what was written. */
+/* Parses the bytes; false: they were modified. */
 - (bool)hm_read:(const char *)text bytes:(size_t)bytes
 {
     char device[256];

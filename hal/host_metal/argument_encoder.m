@@ -46,7 +46,7 @@ enum { ARGUMENT_ALIGNMENT = 16 };
 {
     [self setArgumentBuffer:buffer offset:start + element * self.encodedLength];
 }
-/* The member with `index`, which must be there, and where it lies. */
+/* The member with `index`, which must exist, and its position. */
 - (uint8_t *)hm_member:(NSUInteger)index
                pointer:(bool)is_pointer
                 offset:(size_t *)out_offset
@@ -116,7 +116,7 @@ static int by_index(const void *a, const void *b)
 }
 
 @implementation HMDevice (Arguments)
-/* Members lie in the order of their indexes. */
+/* Members are in index order. */
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray *)arguments
 {
     static const char call[] = "newArgumentEncoderWithArguments";

@@ -387,7 +387,7 @@ static NSUInteger round_up(NSUInteger value, NSUInteger alignment)
     }
     return NO;
 }
-/* Placement heaps leave order and overlap to their user: the list only names who is there. */
+/* Placement heaps leave order and overlap to their user: the list only names the buffers. */
 - (void)hm_add:(HMBuffer *)buffer bytes:(NSUInteger)bytes offset:(NSUInteger)offset
 {
     hm_grow((void **)&_spans, _span_count, &_span_capacity, sizeof *_spans);

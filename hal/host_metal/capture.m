@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capture manager. As on a Mac, documents need MTL_CAPTURE_ENABLED=1, or
- * METAL_CAPTURE_ENABLED=1 (which of them depends on the version there), and an existing one is not
- * overwritten. What is written is a folder with a note, which only says that it was there. */
+ * METAL_CAPTURE_ENABLED=1 (depending on the version there), and an existing one is not overwritten.
+ * The document is a folder with a note. */
 #import "hal/host_metal/metal.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* The census at exit: what was never finished, and what was never released. */
 #import "hal/host_metal/metal.h"
 
-/* After everything that was linked against this library: nobody can release anything any more. */
+/* After everything that was linked against this library: nothing can be released any more. */
 __attribute__((destructor)) static void take_census(void)
 {
     if (hm_modes()->no_census)

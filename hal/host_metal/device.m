@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices: what they say of themselves, and what they make. */
+/* Devices: their properties, and the objects that they create. */
 #import "hal/host_metal/metal.h"
 
 #include <stdatomic.h>

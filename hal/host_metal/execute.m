@@ -148,7 +148,7 @@ static void run_command(HMQueue *queue, struct hm_command *command)
     }
 }
 
-/* Before the device looks at the application's own memory, and when it has done so. */
+/* Call before the device accesses the application's own memory, and afterwards. */
 static void update_lent(HMBuffer *buffer, bool open)
 {
     if (!buffer->_lent)
@@ -201,8 +201,8 @@ void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
 #endif
 
-/* A command buffer that fails has not waited: what is behind it in its queue runs too early, on
- * bytes that are undefined from then on, and no program can help it. */
+/* A command buffer that fails has not waited: everything after it in its queue runs too early, on
+ * bytes that are undefined from then on, which no program can prevent. */
 static void allow_races(bool begin)
 {
 #if __has_feature(thread_sanitizer)
@@ -239,8 +239,8 @@ static void run_pass(HMQueue *queue, struct hm_step *step)
 
 /* ---- Steps --------------------------------------------------------------------------------- */
 
-/* A signal comes after everything before it; a wait after the signals before it, and everything
- * behind a wait comes after it. */
+/* A signal follows everything before it; a wait follows the signals before it, and everything after
+ * a wait follows it. */
 static bool step_before(const void *context, size_t i, size_t j)
 {
     const struct hm_step *const *const steps = context;

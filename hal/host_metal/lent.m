@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the application that buffers lie over, in the mode useresource: pages of the program
- * cannot be taken away from kernels alone, so that kernels see a copy, which can. Whenever an
- * encoder begins, what the host has written since goes into the copy, and what kernels have written
- * comes back when it ends; both sides are compared with how they were when they last agreed. */
+/* Application memory under buffers, in the mode useresource: pages of the program cannot be
+ * protected from kernels only, so kernels access a copy, which can. When an encoder begins, the
+ * host's writes since then are copied there, and when it ends, what kernels have written is copied
+ * back; both sides are compared with their last common state. */
 #import "hal/host_metal/memory.h"
 #import "hal/host_metal/runtime/runtime.h"
 

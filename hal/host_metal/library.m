@@ -207,7 +207,7 @@ static HMSource *make_source(const char *before, const char *text, size_t bytes)
     source->_text = host_metal_allocate(source->_bytes + 1);
     memcpy(source->_text, before, before_bytes);
     memcpy(source->_text + before_bytes, text, bytes);
-    source->_math = MSL_MATH_FAST; /* as Apple's compilers do when nobody says otherwise */
+    source->_math = MSL_MATH_FAST; /* as Apple's compilers do by default */
     return source;
 }
 

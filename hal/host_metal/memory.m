@@ -18,7 +18,7 @@ enum { DIRTY_BYTE = 0xcd, REMEMBERED_SPANS = 4096 };
 
 static _Atomic bool has_no_objects; /* memfd_create is refused */
 
-/* With a page behind it that faults. `file` -1: private memory. */
+/* Followed by a page that faults. `file` -1: private memory. */
 static uint8_t *map(int file, size_t bytes)
 {
     const int kind = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -85,8 +85,8 @@ bool hm_memory_create(size_t bytes, enum hm_views views, struct hm_memory *out_m
     return true;
 }
 
-/* Addresses of the last destroyed views stay reserved, so that nothing else lies where a late
- * kernel looks for them. */
+/* Addresses of the last destroyed views stay reserved, so that a late kernel finds nothing else
+ * there. */
 static void retire(uint8_t *view, size_t bytes)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -130,7 +130,7 @@ static pthread_mutex_t spans_lock = PTHREAD_MUTEX_INITIALIZER; /* of all below *
 static struct hm_span *spans;
 static struct gone gone[REMEMBERED_SPANS];
 static size_t gone_count;
-static _Thread_local bool holds_spans; /* this thread: what faults meanwhile is no kernel */
+static _Thread_local bool holds_spans; /* this thread: faults meanwhile are not a kernel's */
 static _Thread_local bool runs_kernel;
 static struct sigaction first_action;  /* what there was before us */
 static struct sigaction latest_action; /* what was put before us since; else the same */
@@ -187,7 +187,7 @@ static void explain(const uint8_t *address, const char *verb)
                           (const void *)address);
 }
 
-/* Other processors than this one say it elsewhere, or not at all. */
+/* Processors other than this one report it elsewhere, or not at all. */
 static const char *verb_of(const void *context)
 {
 #if defined(__x86_64__)
@@ -209,9 +209,9 @@ static void hand_on(const struct sigaction *action, int signal, siginfo_t *info,
         sigaction(signal, &nothing, NULL); /* and fault again */
 }
 
-/* Whoever else looks at faults is asked when there is no buffer there. Handlers may be in a ring:
- * one that was installed after ours hands on to ours, which then hands on to who was there first,
- * whose turn it is for a fault that is nobody's. */
+/* Other handlers are called if there is no buffer there. Handlers may form a ring: one that was
+ * installed after ours calls ours, which then calls the previous one, which handles a fault that
+ * belongs to none. */
 static _Thread_local bool inside_handler;
 
 static void on_fault(int signal, siginfo_t *info, void *context)
@@ -230,7 +230,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     inside_handler = false;
 }
 
-/* Test programs set handlers of their own, after ours: then ours goes before them again. */
+/* Test programs install handlers after ours: this puts ours first again. */
 static void watch_faults(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

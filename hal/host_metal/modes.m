@@ -113,7 +113,7 @@ const struct hm_modes *hm_modes(void)
     return &modes;
 }
 
-/* splitmix64: every state gives a number, so that threads only need to take different states. */
+/* splitmix64: every state gives a number, so threads only need different states. */
 uint64_t hm_random_below(uint64_t limit)
 {
     uint64_t z = atomic_fetch_add(&random_state, UINT64_C(0x9e3779b97f4a7c15));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute pipelines and what they tell about their kernel. */
+/* Compute pipelines and their reflection. */
 #import "hal/host_metal/metal.h"
 #import "hal/host_metal/reflect.h"
 
@@ -155,7 +155,7 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 static pthread_mutex_t overlap_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 
-/* Whoever makes the pipelines of a library one after the other waits here in vain. */
+/* A program that creates the pipelines of a library one after the other waits here in vain. */
 static void meet(HMLibrary *library)
 {
     HMSource *const source = library->_source;

@@ -35,7 +35,8 @@ static bool ends_name(struct token token)
     return is(token, "(") || is(token, "=") || is(token, "{") || is(token, "[") || is(token, ";");
 }
 
-/* One definition, up to its `;` or `}`. What a namespace holds stands beside it. False: the end. */
+/* One definition, up to its `;` or `}`. Definitions inside a namespace are separate. False: the
+ * end. */
 static bool read_definition(const char **position, struct definition *out)
 {
     struct token token = next(position), word = {NULL, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tagged addresses: 0x4000 and the number of the memory in the upper 16 bits, members behind all
- * others. The processor would not take such an address, so that a missed check is a crash and never
- * a wrong result. */
+/* Tagged addresses: 0x4000 plus the number of the memory in the upper 16 bits, with members after
+ * all others. The processor rejects such an address, so a missed check is a crash and never a wrong
+ * result. */
 #include "hal/compiler/msl/bounds.h"
 
 #include "hal/base/text.h"

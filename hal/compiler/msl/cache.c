@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The disk cache. A trailer at the end of an entry holds the key and a SHA-256 over everything
- * before it. Programs that read ELF ignore it. clang goes on behind the last block of precompiled
- * headers until a block of an extension or an end: four zeros, first in the trailer, are that end,
- * where bytes of a key would now and then be an extension's block. */
+/* The disk cache. A trailer at the end of an entry holds the key and a SHA-256 of everything before
+ * it. Programs that read ELF ignore it. After the last block of precompiled headers, clang
+ * continues until an extension block or an end: four zeros at the start of the trailer are that
+ * end, since bytes of a key could look like an extension block. */
 #include "hal/compiler/msl/cache.h"
 
 #include "hal/base/directories.h"
@@ -79,7 +79,7 @@ static enum hal_status make_private_directory_locked(void)
     return HAL_OK;
 }
 
-/* Who asked for a place and does not get it pays for every kernel again, and is told once. */
+/* Without the requested folder every process compiles all kernels again, which is logged once. */
 static void tell_of_private_directory(int error)
 {
     const char *const wanted = getenv("HAL_CACHE_DIR");
@@ -143,8 +143,8 @@ enum hal_status msl_cache_path(const char *directory, const struct msl_key *key,
 
 /* ---- entries ---- */
 
-/* Only files that nobody else could have written: that of the compiler is in a folder of ours, with
- * whatever mode the compiler gave it. */
+/* Only files that no other user could have written: the compiler's output is in a folder of ours,
+ * with whatever mode the compiler gave it. */
 static bool map_file(const char *path, bool in_own_folder, struct msl_mapped *out_contents)
 {
     struct stat facts;
@@ -219,8 +219,8 @@ enum hal_status msl_write_file(const char *path, const void *contents, size_t by
     return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(written ? errno : error));
 }
 
-/* A copy, with the trailer and readable by its owner only, whatever mode the compiler gave it:
- * which a sandbox lets nobody change. */
+/* A copy, with the trailer and readable only by its owner, whatever mode the compiler gave it,
+ * which a sandbox does not allow to change. */
 static bool write_entry(const struct msl_mapped *built, const char *path, const struct msl_key *key)
 {
     struct trailer trailer = {0};

@@ -41,7 +41,7 @@ static bool is_plain_name(const char *name)
     return true;
 }
 
-/* Of kernels that nobody tries to split. */
+/* For kernels that are not to be split. */
 static const char *why_not_split(const struct job *job)
 {
     if (job->lowering.mode == MSL_LOWERING_FIBERS)
@@ -86,7 +86,7 @@ static void write_line_marker(const char *directive, const char *file, struct ms
     msl_text_append_string(text, "\"\n");
 }
 
-/* The compiler itself failed; its first line may say why. */
+/* The compiler itself failed; its first line may give the reason. */
 static enum hal_status fail_without_place(const struct job *job, int code, const char *errors)
 {
     const size_t length = errors ? strcspn(errors, "\n") : 0;
@@ -190,8 +190,8 @@ static enum hal_status run_with_headers(const struct job *job, const struct msl_
     return status;
 }
 
-/* Starting the compiler for a link takes longer than the link, and reading the scripts and archives
- * that "-lc" stands for as long. */
+/* Starting the compiler for a link takes longer than the link itself, and so does reading the
+ * scripts and archives behind "-lc". */
 static bool link_directly(const struct job *job)
 {
     const char *const arguments[] = {job->compiler.linker, "-shared",      "-z", "defs",
@@ -208,7 +208,7 @@ static bool link_directly(const struct job *job)
     return linked;
 }
 
-/* The compiler knows libraries of its own, which code for some processors needs. */
+/* The compiler has its own runtime libraries, which code for some processors needs. */
 static enum hal_status link_object(const struct job *job)
 {
     if (link_directly(job))
@@ -246,7 +246,8 @@ static enum hal_status run_pass(const struct job *job, const char *work)
     return status;
 }
 
-/* In three steps: clang compiles, the barrier fission pass transforms and optimises, a link. */
+/* In three steps: clang compiles, the barrier fission pass transforms and optimises, a linker
+ * links. */
 static enum hal_status build_by_pass(const struct job *job, const struct msl_text *program,
                                      const char *work)
 {
@@ -373,15 +374,15 @@ static void make_room(const struct msl_source *source)
                            limit ? limit : msl_directory_limit_bytes());
 }
 
-/* Whether somebody has emptied the cache while we compiled with what lay there. */
+/* Whether the cache was emptied while we compiled with its contents. */
 static bool is_emptied(const struct job *job)
 {
     return access(job->has_headers ? job->headers.precompiled : job->headers.overlay, F_OK) != 0;
 }
 
-/* Another process may make room between our look and our load, or remove all there is: then once
- * more. Where `out_library` is NULL, nothing is loaded, nor does anything make room for it: who
- * compiles first wants to find all of it afterwards. */
+/* Another process may free space between our check and our load, or remove everything: then try
+ * again. If `out_library` is NULL, nothing is loaded, and nothing frees space for it: a caller that
+ * compiles in advance wants to find everything afterwards. */
 static enum hal_status load_or_compile(struct job *job, const char *path, const struct msl_key *key,
                                        struct msl_library **out_library)
 {

@@ -52,8 +52,8 @@ static bool has_own_name(const char *text, size_t length)
            memmem(text, length, "msl_abi_", 8);
 }
 
-/* What an assertion of ours says: "static assertion failed due to requirement '...': why" is "why".
- * NULL: it is none. */
+/* The text of one of our assertions: for "static assertion failed due to requirement '...': why" it
+ * is "why". NULL: not an assertion. */
 static const char *asserted(const struct diagnostic *error)
 {
     static const char words[] = "static assertion failed due to requirement '";

@@ -62,7 +62,7 @@ __asm__(".text\n"
                                                                      "    popq %rbx\n"
                                                                      "    popq %rbp\n"
                                                                      "    ret\n");
-/* As after a call: the return address lies 8 bytes below a multiple of 16. */
+/* As after a call: the return address is 8 bytes below a multiple of 16. */
 enum { ENTRY_MISALIGNMENT = 8, FRAME_WORDS = SAVED_WORDS + 1 };
 #elif defined(__aarch64__)
 enum { SAVED_WORDS = 20, RETURN_WORD = 11 };

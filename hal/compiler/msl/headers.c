@@ -119,9 +119,10 @@ static const char *const flags[] = {
     "-fno-strict-aliasing",
     "-fno-gnu-inline-asm",
 #if defined(__aarch64__)
-    "-mno-outline-atomics", /* whose functions look at the processor as they are loaded */
+    "-mno-outline-atomics", /* whose functions detect the processor on loading */
 #endif
-    "-fmax-type-align=1", /* a GPU asks vectors in memory for no alignment, and sources know it */
+    "-fmax-type-align=1", /* a GPU requires no alignment for vectors in memory, and sources rely on
+                             that */
     "-fno-caret-diagnostics",
     "-fno-show-column",
     "-fno-color-diagnostics",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The programs of ours that compile: where they lie, and what tells one from another. What they
- * make follows from their sources and the libraries in them, not from where and when they were
- * built: each says a digest of those when it is asked, once per file. */
+/* Our own compilation programs: their paths and identities. Their output depends on their sources
+ * and linked libraries, not on where and when they were built: each reports a digest of those on
+ * request, once per file. */
 #include "hal/base/os.h"
 #include "hal/compiler/msl/process.h"
 #include "hal/compiler/msl/toolchain.h"
@@ -16,8 +16,8 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* In the installation whose programs are in PATH: what is linked into a program does not know where
- * it came from. */
+/* In the installation whose programs are in PATH: a statically linked program does not know its
+ * origin. */
 static bool find_by_path(const char *name, char *out_path, size_t bytes)
 {
     const char *folder = getenv("PATH");
@@ -62,7 +62,7 @@ static bool is_identity(const struct msl_text *said)
            strspn(said->bytes, "0123456789abcdef") == SAID_BYTES;
 }
 
-/* What the program says it is; else, as somebody else's program, what its file is. */
+/* The identity that the program reports; else, for a foreign program, that of its file. */
 static enum hal_status ask(const char *path, const struct msl_key *file, char *out_said)
 {
     const char *const arguments[] = {path, "--identity", NULL};
@@ -71,7 +71,7 @@ static enum hal_status ask(const char *path, const struct msl_key *file, char *o
     struct msl_text output = {0}, errors = {0};
     int code = 0;
     enum hal_status status = msl_process_run(&process, &output, &errors, &code);
-    if (status == HAL_INVALID) { /* it says too much: it is not ours */
+    if (status == HAL_INVALID) { /* too much output: it is not ours */
         status = HAL_OK;
         code = 1;
     }

@@ -7,7 +7,7 @@
 /* What the compiler makes of assignments and comparisons of memory. */
 static const char *const memory[] = {"bcmp", "memcmp", "memcpy", "memmove", "memset"};
 
-/* Of double, as C names them. */
+/* For double, under their C names. */
 static const char *const mathematics[] = {
     "acos",      "acosh",     "asin",      "asinh",    "atan",      "atan2",  "atanh",  "cbrt",
     "ceil",      "cos",       "cosh",      "copysign", "erf",       "erfc",   "exp",    "exp10",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explicit instantiations of kernels: do their arguments and parameters fit the template? C++ would
- * say so in terms of names that are ours. */
+/* Explicit instantiations of kernels: checks that arguments and parameters match the template. C++
+ * would report errors in terms of our internal names. */
 #include "hal/compiler/msl/unit.h"
 
 #include <string.h>

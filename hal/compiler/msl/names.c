@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels a source has, and what callers know them by. */
+/* The kernels of a source, and the names by which callers find them. */
 #include "hal/compiler/msl/names.h"
 
 #include "hal/base/mem.h"
@@ -19,8 +19,8 @@ static const char *qualifier_of(struct msl_unit *unit, size_t last)
     return first == last ? "" : msl_unit_join(unit, first, msl_previous(tokens, last));
 }
 
-/* How many bytes of the scope that `item` stands in lead, with the qualifier, to `scope`, and one
- * more; 0: it is seen otherwise, if at all. */
+/* The length of the part of `item`'s scope that, with the qualifier, leads to `scope`, plus 1; 0:
+ * it is visible otherwise, if at all. */
 static size_t nearness(const char *item_scope, const char *qualifier, const char *scope)
 {
     const size_t whole = strlen(scope), own = strlen(qualifier);
@@ -136,7 +136,7 @@ static enum hal_status check_unique(const struct msl_unit *unit, struct msl_kern
     return HAL_OK;
 }
 
-/* C++ could not tell which of the two is meant. */
+/* C++ could not resolve the ambiguity. */
 static enum hal_status check_overloads(struct msl_unit *unit, struct msl_kernel *const *sorted,
                                        size_t count)
 {
@@ -170,7 +170,7 @@ static enum hal_status unknown(const struct msl_unit *unit, const char *wanted,
     return status;
 }
 
-/* The kernel that is meant; `*out_found` stays NULL when there is none. */
+/* The kernel with that name; `*out_found` stays NULL if there is none. */
 static enum hal_status find_wanted(const struct msl_unit *unit, const char *wanted,
                                    struct msl_kernel *kernels, struct msl_kernel *const *sorted,
                                    size_t count, struct msl_kernel **out_found)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name that does not exist: which ones may have been meant? */
+/* Suggests names similar to one that does not exist. */
 #include "hal/base/mem.h"
 #include "hal/compiler/msl/names.h"
 #include "hal/compiler/msl/text.h"

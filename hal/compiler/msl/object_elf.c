@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of systems with ELF. The tables that the loader goes by lie in memory that the object
- * cannot change while it is loaded, each in one segment, and no segment hides a part of another: so
- * what is read here is what the loader reads. */
+/* Objects on systems with ELF. The tables that the loader uses are in memory that the object cannot
+ * change during loading, each in one segment, and no segment hides a part of another: so what is
+ * read here is what the loader reads. */
 #include "hal/compiler/msl/object.h"
 
 #include "hal/compiler/msl/imports.h"
@@ -67,7 +67,7 @@ static const Elf64_Phdr *segment_of(const struct object *o, uint64_t address, ui
     return NULL;
 }
 
-/* A table that nothing can have changed before the loader reads it; NULL: there is none. */
+/* A table that nothing can change before the loader reads it; NULL: not found. */
 static const uint8_t *constant_table(const struct object *o, uint64_t address, uint64_t bytes)
 {
     const Elf64_Phdr *const load = segment_of(o, address, bytes);
@@ -142,7 +142,7 @@ static enum hal_status read_segments(struct object *o)
 
 /* ---- The dynamic section ------------------------------------------------------------------- */
 
-/* Code that the loader runs. NULL: the tag stands for none. */
+/* Code that the loader runs. NULL: the tag does not mean any. */
 static const char *load_time_code(int64_t tag)
 {
     switch (tag) {
@@ -220,7 +220,7 @@ static enum hal_status take_tag(struct object *o, const Elf64_Dyn *entry)
     return HAL_OK;
 }
 
-/* Where it will be, whatever the header says of the file. */
+/* Its address in memory, whatever the file's header contains. */
 static enum hal_status read_dynamic(struct object *o)
 {
     const uint64_t address = o->dynamic.p_vaddr, bytes = o->dynamic.p_memsz;
@@ -295,7 +295,7 @@ static bool is_known(uint32_t type)
     return false;
 }
 
-/* What the loader changes is data of the object, and not what it goes by. */
+/* The loader changes data of the object, not the tables that it uses. */
 static bool may_change(const struct object *o, uint64_t address)
 {
     const uint64_t dynamic = o->dynamic.p_vaddr;

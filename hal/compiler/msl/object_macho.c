@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of macOS. What is looked for is what dyld runs by itself: sections of initialisers, by
- * their type, and the command of an initial routine. Names that are referred to are not looked at:
- * they stand in what dyld binds, not in the table of symbols. */
+/* Objects on macOS. Checked is what dyld runs by itself: initialiser sections, by their type, and
+ * the command of an initial routine. Referenced names are not checked: they are in dyld's binding
+ * data, not in the symbol table. */
 #include "hal/compiler/msl/object.h"
 
 #include <stdbool.h>

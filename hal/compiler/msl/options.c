@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the environment says about how kernels are compiled. */
+/* Settings from the environment for compiling kernels. */
 #include "hal/compiler/msl/toolchain.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's parameters: what entry.h is to know about each, and the assertions that name what is
- * wrong with one in the user's own words and line. */
+/* A kernel's parameters: the description of each for entry.h, and assertions that report errors in
+ * the user's terms and lines. */
 #include "hal/compiler/msl/unit.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ struct parameter {
     const char *from; /* NULL: unknown yet */
     size_t attribute; /* the word that said so; 0: none did */
     size_t space;     /* "device", "constant", "threadgroup"; 0: none of them */
-    size_t points;    /* '*', '&' or '[': it is no value */
+    size_t points;    /* '*', '&' or '[': not a value */
     size_t name;
     const char *index, *enabled; /* NULL: the next free one; always */
 };
@@ -156,7 +156,8 @@ static bool is_vector(const char *from)
     return strcmp(from, "grid_origin") == 0;
 }
 
-/* What only the compiler knows, asserted in the line of the attribute or, without one, the name. */
+/* Facts that only the compiler knows, asserted in the line of the attribute or, without one, of the
+ * name. */
 static void write_checks(const struct msl_entry *entry, const struct parameter *parameter,
                          size_t place)
 {

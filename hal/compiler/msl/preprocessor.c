@@ -190,7 +190,7 @@ bool msl_needs_no_preprocessor(const char *text, size_t bytes)
             if (!skip_directive(&reader))
                 return false;
         } else {
-            /* A comment may stand before '#': then that is no plain line. */
+            /* A comment may precede '#': then the line is not plain. */
             is_line_start = false;
             if (!skip(&reader))
                 return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of a source that cannot be meant here: what only a GPU has, and what C++ has and the
- * language has not. */
+/* Words of a source that are not available here: features of GPUs only, and C++ features that the
+ * language lacks. */
 #include "hal/compiler/msl/unit.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool is_texture_type(const struct msl_tokens *tokens, size_t i)
     return false;
 }
 
-/* Why the name cannot be used, when it stands for something that does not exist here. */
+/* Why the name cannot be used, if it denotes something that does not exist here. */
 static const char *missing_here(const struct msl_tokens *tokens, size_t i)
 {
     static const char *const tracing[] = {"acceleration_structure",
@@ -62,7 +62,7 @@ static const char *missing_here(const struct msl_tokens *tokens, size_t i)
     return NULL;
 }
 
-/* The bracket that the token stands in. */
+/* The bracket that encloses the token. */
 static size_t enclosing(const struct msl_tokens *tokens, size_t i)
 {
     for (i--; i > 0; i--) {
@@ -75,7 +75,7 @@ static size_t enclosing(const struct msl_tokens *tokens, size_t i)
     return 0;
 }
 
-/* Members of an argument buffer are found by their place, which must be what [[id(n)]] says. */
+/* Members of an argument buffer are found by position, which must equal [[id(n)]]. */
 static enum hal_status check_member_id(const struct msl_unit *unit, size_t id)
 {
     const struct msl_tokens *const tokens = &unit->tokens;

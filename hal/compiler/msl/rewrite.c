@@ -10,7 +10,7 @@ struct rewriter {
     unsigned parentheses; /* that are open here */
 };
 
-/* "T name [[function_constant(i)]]": a value that the specialisations before the source give. */
+/* "T name [[function_constant(i)]]": a value given by the specialisations before the source. */
 static void rewrite_function_constant(struct msl_unit *unit, size_t open, size_t word)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -52,7 +52,7 @@ static void rewrite_attribute(struct rewriter *rewriter, size_t open)
         unit->tokens.list[open].replacement = "__MSL_KERNEL";
 }
 
-/* is_function_constant_defined(a::name): the boolean beside it. */
+/* is_function_constant_defined(a::name): the associated boolean. */
 static void rewrite_defined(struct msl_unit *unit, size_t i)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -71,8 +71,8 @@ static bool is_fractional(const char *digits, size_t length)
            memchr(digits, 'E', length);
 }
 
-/* 1.0h and 1.0bf; the compiler knows 1.0f16 only with a point or an exponent. What has no suffix is
- * a float: the language has no double. */
+/* 1.0h and 1.0bf; the compiler accepts 1.0f16 only with a point or an exponent. A literal without a
+ * suffix is a float: the language has no double. */
 static void rewrite_number(struct msl_unit *unit, size_t i)
 {
     struct msl_token *const token = &unit->tokens.list[i];

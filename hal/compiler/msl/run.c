@@ -223,8 +223,8 @@ static uint32_t own_lane(void)
     return current->running->index % MSL_SIMD_WIDTH;
 }
 
-/* The running thread has left its bounds, which the thread's message says: nobody of its group goes
- * on. */
+/* The running thread has left its bounds, as the thread's message says: no thread of its group
+ * continues. */
 static void stop_group(struct msl_worker *worker)
 {
     uint32_t position[3];

@@ -9,7 +9,7 @@ static bool is_pair(const struct msl_tokens *tokens, size_t i, const char *mark)
     return msl_is(tokens, i, mark) && msl_is(tokens, i + 1, mark);
 }
 
-/* A number that is not 0 alone is the whole right side of an operator; "1 << 3 + n" is none. */
+/* A non-zero number that is the whole right operand; "1 << 3 + n" is not one. */
 static bool is_written_out(const struct msl_tokens *tokens, size_t i)
 {
     static const char *const tighter[] = {"+", "-", "*", "/", "%"};

@@ -92,7 +92,7 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
             i = msl_angle_end(tokens, i);
         } else if (msl_is(tokens, i, "(") && !past_name && is_named_inside(tokens, i)) {
             last_name = msl_previous(tokens, tokens->list[i].match);
-            past_name = true; /* behind it are the function's own parameters */
+            past_name = true; /* the function's own parameters follow */
         } else if (tokens->list[i].match > i) {
             i = tokens->list[i].match;
         } else if (msl_is(tokens, i, ".")) {

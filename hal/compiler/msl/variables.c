@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threadgroup variables: "threadgroup T a[n], b;" in a kernel becomes a structure that lies in
- * memory which the kernel gets as one more argument. Thread-local variables would do as well, were
- * it not for clang: it keeps values in the upper AVX-512 registers across __tls_get_addr. */
+/* Threadgroup variables: "threadgroup T a[n], b;" in a kernel becomes a structure in memory that
+ * the kernel gets as an additional argument. Thread-local variables would work as well, except that
+ * clang keeps values in the upper AVX-512 registers across __tls_get_addr. */
 #include "hal/compiler/msl/unit.h"
 
 /* What one declaration declares. */
@@ -49,7 +49,7 @@ static bool read_declaration(const struct msl_tokens *tokens, size_t number,
     return false;
 }
 
-/* What stands before "threadgroup" in a declaration belongs to its members. */
+/* The text before "threadgroup" in a declaration applies to its members. */
 static const char *take_specifiers(struct msl_unit *unit, size_t start)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -127,8 +127,8 @@ static enum hal_status place_variables(struct msl_unit *unit, struct msl_item *i
     return HAL_OK;
 }
 
-/* Instantiations may stand between a template's announcement and itself; other announcements say
- * nothing new. */
+/* Instantiations may come between a template's announcement and its definition; other announcements
+ * add nothing. */
 static void announce(struct msl_unit *unit, const struct msl_item *item)
 {
     if (!item->is_kernel || item->body || item->is_instantiation)

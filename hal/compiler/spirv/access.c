@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which storage buffers an entry point writes: pointers are followed from the module's variables
- * through access chains to what stores. A pointer that goes another way makes its buffer one of
- * which nothing is known. */
+/* Which storage buffers an entry point writes: follows pointers from the module's variables through
+ * access chains to stores. If a pointer goes another way, the access of its buffer is unknown. */
 #include "hal/compiler/spirv/module.h"
 
 #include "hal/base/mem.h"
@@ -60,7 +59,7 @@ static void lose_operands(struct walk *walk, size_t at)
         note(walk, walk->module->words[i], LOST);
 }
 
-/* An operand that is a literal may look like an id: then less is known, and nothing wrong. */
+/* A literal operand may look like an id: then the result is less precise, but not wrong. */
 static void visit(struct walk *walk, size_t at)
 {
     const uint32_t result = word(walk, at, 2);

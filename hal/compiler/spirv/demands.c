@@ -40,7 +40,7 @@ uint64_t spirv_module_needs(const struct spirv_module *module)
     for (size_t at = SPIRV_HEADER_WORDS; at < module->count;
          at += module->words[at] >> SpvWordCountShift) {
         if ((module->words[at] & SpvOpCodeMask) != SpvOpCapability)
-            break; /* they stand first */
+            break; /* they come first */
         if (module->words[at] >> SpvWordCountShift < 2)
             continue;
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {

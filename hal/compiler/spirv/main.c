@@ -144,7 +144,7 @@ static enum hal_status prepare(struct spirv_module *module, const struct request
     while (spirv_module_next_constant(module, &at, &constant))
         spirv_answer_add_constant(head, constant.id, constant.type, constant.name);
     HAL_TRY(spirv_module_specialize(module, request->constants, request->constant_count));
-    /* Values may be wrong where the defaults were right: an array of no elements, say. */
+    /* Values may be wrong where the defaults were right: an array of zero elements, for example. */
     return request->constant_count ? validate(module) : HAL_OK;
 }
 

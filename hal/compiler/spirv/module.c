@@ -41,7 +41,7 @@ static const char *string_at(const struct spirv_module *module, size_t at, size_
     return memchr(text, '\0', (length - n) * sizeof *module->words) ? text : NULL;
 }
 
-/* Where the id of what the instruction makes stands; 0: it makes nothing that matters here. */
+/* The position of the id that the instruction defines; 0: none that matters here. */
 static size_t result_index(SpvOp op)
 {
     bool has_result, has_type;
@@ -60,7 +60,7 @@ static void swap_bytes(uint32_t *words, size_t count)
         words[i] = __builtin_bswap32(words[i]);
 }
 
-/* Section 2.3: every instruction says its length. */
+/* Section 2.3: every instruction contains its length. */
 static enum hal_status index_instructions(struct spirv_module *module)
 {
     for (size_t at = HEADER_WORDS; at < module->count; at = next(module, at)) {
@@ -133,7 +133,7 @@ enum hal_status spirv_module_check_demands(const struct spirv_module *module)
     };
     for (size_t at = HEADER_WORDS; at < module->count; at = next(module, at)) {
         if (op_at(module, at) != SpvOpCapability)
-            break; /* section 2.4: they stand first */
+            break; /* section 2.4: they come first */
         for (size_t i = 0; length_at(module, at) > 1 && i < sizeof refused / sizeof *refused; i++)
             if (module->words[at + 1] == (uint32_t)refused[i].capability)
                 return hal_fail(HAL_UNSUPPORTED, "it needs the capability %s", refused[i].what);
@@ -165,7 +165,7 @@ static uint32_t integer_type(uint32_t width, bool is_signed)
     }
 }
 
-/* Of what stands at a constant's definition; 0: of no kind that values are given for. */
+/* The type at a constant's definition; 0: a kind that cannot be given values. */
 static uint32_t value_type(const struct spirv_module *module, size_t at)
 {
     const size_t type = at ? definition(module, operand(module, at, 1)) : 0;
@@ -386,8 +386,8 @@ static enum hal_status set_value(struct spirv_module *module, uint32_t id,
     return op == SpvOpSpecConstant ? set_scalar(module, at, constant) : HAL_OK;
 }
 
-/* An ordinary constant instead: what is computed from it, and arrays with such a length, are
- * constant for whoever reads the translation, too. */
+/* Becomes an ordinary constant: what is computed from it, and arrays of that length, are then
+ * constant in the translation, too. */
 static void freeze(struct spirv_module *module, size_t at)
 {
     uint32_t op = module->words[at] & SpvOpCodeMask;

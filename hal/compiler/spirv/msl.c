@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIRV-Cross: finds an entry point's resources, gives them their buffers, writes the source. */
+/* SPIRV-Cross: finds an entry point's resources, assigns their buffers, writes the source. */
 #include "hal/compiler/spirv/msl.h"
 
 #include "hal/base/mem.h"
@@ -238,8 +238,8 @@ static enum hal_status place_all(const struct job *job)
                  entry->constants_slot);
 }
 
-/* What stands before "using namespace metal;" stays outside of the namespace that keeps the
- * entry points' helpers and types apart, and that is no part of the kernel's name. */
+/* Text before "using namespace metal;" stays outside of the namespace that separates the entry
+ * points' helpers and types and that is not part of the kernel's name. */
 static enum hal_status append_source(const char *kernel, const char *source, struct msl_text *text)
 {
     static const char last[] = "using namespace metal;\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules for arguments. Drivers rely on them. Each rule stands once, with its message, in the
- * files check*.c; those that need what only a driver knows are there, too, and in timeline.c, and
+/* The rules for arguments, on which drivers rely. Each rule exists once, with its message, in the
+ * files check*.c; those that need a driver's knowledge are there, too, and in timeline.c, and
  * drivers call them (docs/decisions/rules.md). */
 #include "hal/base/mem.h"
 #include "hal/base/text.h"

@@ -110,7 +110,7 @@ static enum hal_status check_side(const struct hal_device *device,
                            name, side);
 }
 
-/* Where the smaller range must lie, if they overlap: in place. */
+/* Where the smaller range must be if they overlap: in place. */
 static enum hal_status check_place_of(const struct hal_collective_desc *desc, uint64_t send_parts,
                                       uint64_t receive_parts)
 {

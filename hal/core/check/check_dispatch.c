@@ -40,7 +40,7 @@ static enum hal_status fail_unbound(const struct dispatch *dispatch, const char 
                                     uint32_t set, uint32_t index)
 {
     const uint32_t count = set < HAL_MAX_SETS ? dispatch->state->binding_count[set] : 0;
-    /* What was meant for the push constants is a binding like any other then. */
+    /* The binding intended for push constants is then a binding like any other. */
     const bool forgotten =
         dispatch->pushed && !dispatch->executable->entry_points[dispatch->entry].constant_bytes;
     return fail_in(dispatch,

@@ -31,7 +31,7 @@ static enum hal_status check_workgroup_arguments(const struct hal_device *device
     return HAL_OK;
 }
 
-/* A module of SPIR-V says itself where its constants are. */
+/* A SPIR-V module defines the place of its constants itself. */
 static bool uses_slots(const struct hal_executable_desc *desc)
 {
     if (desc->variant_count == 0)
@@ -144,7 +144,7 @@ static enum hal_status refuse_values(const char *label, uint32_t index)
                     label, index, MOST_COMPONENTS);
 }
 
-/* Of values whose indices do not rise: whether some index comes again. */
+/* For values with unordered indices: whether some index occurs twice. */
 static enum hal_status check_apart(const char *label, const struct hal_executable_desc *desc)
 {
     uint32_t *const indices = hal_alloc(desc->constant_count, sizeof *indices);

@@ -8,7 +8,7 @@
 
 /* ---- Channels ------------------------------------------------------------------------------ */
 
-/* Of the rank's last reference. */
+/* Called on release of the rank's last reference. */
 struct hal_leaving {
     struct hal_deferred_call call;
     struct hal_group *group;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of ranks, and the thread that tells of ranks which do not come. There is one as long as
- * there are groups. */
+/* Groups of ranks, and the thread that warns about ranks that do not arrive. The thread exists as
+ * long as there are groups. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/moment.h"
@@ -111,8 +111,8 @@ static void end_watch(struct watch *idle)
     free(idle);
 }
 
-/* Nanoseconds after which the log tells of ranks that do not come; 0: never. HAL_INVALID: the
- * environment says something else. */
+/* Nanoseconds after which the log warns about ranks that do not arrive; 0: never. HAL_INVALID: the
+ * environment has an invalid value. */
 static enum hal_status read_warn_after(int64_t *out_ns)
 {
     const char *value = getenv("HAL_CHANNEL_PATIENCE");

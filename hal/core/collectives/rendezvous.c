@@ -286,7 +286,7 @@ static bool fits(const struct hal_rendezvous *rendezvous, const struct hal_parti
 
 /* ---- Arriving ------------------------------------------------------------------------------ */
 
-/* By rank; and for the log, since when somebody waits. */
+/* By rank; and for the log, since when a rank waits. */
 static void enter_locked(struct hal_rendezvous *rendezvous, struct hal_participant *participant)
 {
     struct hal_participant **link = &rendezvous->first;
@@ -308,7 +308,7 @@ static void move_data(struct hal_participant *first)
 {
     const void *sent[HAL_MAX_RANKS];
     void *received[HAL_MAX_RANKS];
-    assert(first); /* who came last, at least */
+    assert(first); /* at least the last one to arrive */
     const struct hal_collective_work *work = first->work;
     struct hal_move move = {.operation = work->operation,
                             .type = work->type,
@@ -412,7 +412,7 @@ void hal_rendezvous_abort_all(const void *owner, enum hal_status status, const c
     pthread_mutex_unlock(&hal_rendezvous_lock);
 }
 
-/* Its rendezvous may have ended and be gone: only the lists say. */
+/* Its rendezvous may have ended and be freed: only the lists show that. */
 static const struct hal_rendezvous *find_work_locked(const struct hal_collective_work *work)
 {
     for (const struct hal_group *group = hal_groups; group; group = group->next) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores: who waits for their values, in order of these, and which values are promised. The
- * host's value is the truth: it rises when a submission has retired. */
+/* Semaphores: the waits for their values, in order of value, and which values are promised. The
+ * host's value is authoritative: it increases when a submission has retired. */
 #include "hal/base/mem.h"
 #include "hal/core/engine/parts.h"
 
@@ -44,7 +44,7 @@ void hal_wait_unlink_locked(struct hal_wait *wait)
 
 /* ---- Promises ----------------------------------------------------------------------------- */
 
-/* Of a device's own work; what other devices promise is waited for on the host. */
+/* For a device's own work; the host waits for what other devices promise. */
 static bool is_relied_on(const struct hal_wait *wait, const struct hal_signal *signal)
 {
     return wait->work && wait->work->waits_on_device && wait->value <= signal->value &&

@@ -53,7 +53,7 @@ bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status, 
     return true;
 }
 
-/* A value only rises. `what` goes on from "it has reached 7 and". */
+/* A value only increases. `what` continues "it has reached 7 and". */
 static enum hal_status check_rise(const struct hal_semaphore *semaphore, const char *what,
                                   uint64_t value)
 {

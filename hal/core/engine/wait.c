@@ -7,7 +7,7 @@
 
 /* ---- Waking ------------------------------------------------------------------------------- */
 
-/* The thread may be gone when it is woken without the lock: then nobody sleeps on the word. */
+/* The thread may have exited when it is woken without the lock: then nothing sleeps on the word. */
 void hal_waiter_wake_locked(struct hal_waiter *waiter, struct hal_changes *changes)
 {
     if (atomic_exchange(&waiter->word, 1) == 1)

@@ -62,8 +62,8 @@ static void retire_locked(struct hal_work *work, struct hal_changes *changes)
     hal_fifo_push(&changes->ended, &work->link);
 }
 
-/* Several threads may tell of ends. Whoever submits to one queue relies on their order: values of a
- * semaphore only rise. */
+/* Several threads may report ends. Submissions to one queue rely on their order: values of a
+ * semaphore only increase. */
 static void advance_locked(struct hal_engine *engine, uint32_t queue, struct hal_changes *changes)
 {
     const size_t link = offsetof(struct hal_work, on_queue);
@@ -85,7 +85,7 @@ static void resolve_locked(struct hal_work *work, struct hal_changes *changes)
         retire_locked(work, changes);
 }
 
-/* Of work that does not wait on the device, all waits are over: nobody else looks at it. */
+/* For work that does not wait on the device, all waits are over: no other thread accesses it. */
 static void end(struct hal_work *work, struct hal_changes *changes)
 {
     if (!work->waits_on_device) {
@@ -213,7 +213,7 @@ static void release_signals(struct hal_work *work)
         hal_object_release(&work->signals[i].semaphore->object);
 }
 
-/* It has ended: what comes from now on need not wait on the device. */
+/* It has ended: waits from now on need not be on the device. */
 static void withdraw_promises(struct hal_work *work)
 {
     pthread_mutex_lock(&hal_engine_lock);
@@ -258,9 +258,9 @@ static void leave_flight(struct hal_work *work)
     pthread_mutex_unlock(&hal_engine_lock);
 }
 
-/* Command buffers are let go of before somebody can learn that they have run, so that the
- * application's release is the last one. The flight ends when nothing is held any more: then a
- * device that is idle can be destroyed. */
+/* Command buffers are released before their completion can be observed, so that the application's
+ * release is the last one. The flight ends when nothing is held any more: then an idle device can
+ * be destroyed. */
 static void retire(struct hal_work *work, struct hal_changes *changes)
 {
     const struct hal_engine_ops *ops = work->engine->ops;
@@ -400,7 +400,7 @@ static void retain_all(struct hal_work *work, const struct hal_submission *sourc
     }
 }
 
-/* What a lost device will not signal fails, so that nobody waits for it. */
+/* Fails what a lost device will not signal, so that nothing waits for it. */
 static enum hal_status refuse_lost_locked(const struct hal_engine *engine,
                                           const struct hal_submission *source,
                                           struct hal_changes *changes)

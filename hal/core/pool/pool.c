@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of transient memory: best fit in slabs, and who has what. */
+/* The accounts of transient memory: best fit in slabs, and the use of each block. */
 #include "hal/core/pool/pool.h"
 
 #include "hal/base/mem.h"
@@ -56,8 +56,8 @@ static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_s
     return true;
 }
 
-/* An orphan that has finished goes; the semaphores of the successful are used again. False: it
- * stays, for now. */
+/* A finished orphan is freed; the semaphores of successful ones are reused. False: it stays for
+ * now. */
 static bool reap_one_locked(struct hal_pool *pool, struct hal_pool_release *release,
                             struct hal_pool_garbage *garbage)
 {
@@ -74,7 +74,7 @@ static bool reap_one_locked(struct hal_pool *pool, struct hal_pool_release *rele
     return true;
 }
 
-/* Looks at so many orphans, the oldest first; those that stay are the newest then. */
+/* Checks that many orphans, oldest first; those that stay become the newest. */
 static void reap_locked(struct hal_pool *pool, size_t most, struct hal_pool_garbage *garbage)
 {
     const struct hal_pool_release *last = pool->last_orphan;
@@ -97,7 +97,7 @@ struct search {
     const struct hal_semaphore_value *waits;
     size_t wait_count;
     size_t most;                   /* blocks of each bin */
-    struct hal_question *question; /* NULL: what has not finished is no good */
+    struct hal_question *question; /* NULL: unfinished ones are unsuitable */
 };
 
 static bool suits(const struct search *search, const struct hal_pool_block *block)
@@ -189,7 +189,7 @@ static void count_end(struct hal_pool *pool, struct hal_pool_block *block)
     pool->statistics.live_count--;
 }
 
-/* Behind a dealloca that failed there may still be work: nobody gets the block any more. */
+/* After a failed dealloca there may still be work: the block is never reused. */
 static void give_up_failed_locked(struct hal_pool *pool)
 {
     for (struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
@@ -396,8 +396,8 @@ static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **lin
     garbage->slabs = slab;
 }
 
-/* Nobody but the pool has a reference to the slab, neither work in flight nor a handle of a buffer
- * that was given back, and nobody can get one. */
+/* Only the pool has a reference to the slab, neither work in flight nor the handle of a freed
+ * buffer, and none can be created. */
 static bool is_idle(const struct hal_pool_slab *slab)
 {
     for (const struct hal_pool_block *block = slab->first; block; block = block->next) {
@@ -465,7 +465,7 @@ static bool will_be_idle(const struct hal_pool_slab *slab, struct hal_question *
     return true;
 }
 
-/* Also for what has retired: its semaphore is reached when the driver has let go of the slab. */
+/* Also for retired work: its semaphore is reached when the driver has released the slab. */
 static size_t list_after(const struct hal_pool_slab *slab, struct hal_semaphore_value *out_list)
 {
     size_t count = 0;

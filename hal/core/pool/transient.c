@@ -89,8 +89,8 @@ static enum hal_status grow(struct hal_device *device, const struct hal_buffer_d
                     desc->label ? desc->label : "");
 }
 
-/* Blocks until slabs that work in flight uses can make room, and nothing else has to happen for
- * that. What fails meanwhile gives nothing back. False: there are none. */
+/* Blocks until slabs used by work in flight can make room, if nothing else is needed for that. Work
+ * that fails meanwhile frees nothing. False: there are none. */
 static bool await_slabs(struct hal_device *device, uint64_t bytes)
 {
     size_t count;
@@ -105,8 +105,8 @@ static bool await_slabs(struct hal_device *device, uint64_t bytes)
     return is_there;
 }
 
-/* In this order: a slab more; one in place of what is idle; a block that work in flight gives
- * back, in queue order; a slab in place of what it gives back. */
+/* In this order: one more slab; one that replaces idle memory; a block that work in flight will
+ * free, in queue order; a slab that replaces memory so freed. */
 static enum hal_status find_more(struct hal_device *device, const struct hal_submit_desc *submit,
                                  const struct hal_buffer_desc *desc, uint64_t bytes,
                                  struct hal_pool_block **out_block)

@@ -36,7 +36,7 @@ struct hal_capture_range {
     uint64_t thread;                      /* of the scope */
     _Atomic uint64_t signals;             /* taken notice of */
     bool opened;                          /* ever */
-    char *seen[MOST_SEEN];                /* other scopes, until it opens: they may be meant */
+    char *seen[MOST_SEEN];                /* other scopes, until it opens: one of them may match */
     size_t seen_count;
     bool seen_more;
 };
@@ -324,7 +324,7 @@ static void describe_seen(const struct hal_capture_range *range, char out[SEEN_B
     snprintf(out + used, SEEN_BYTES - used, "%s", range->seen_more ? ", and others" : "");
 }
 
-/* hal-capture says it, where it listens. */
+/* hal-capture reports it, if it is listening. */
 static void warn_missed(const struct hal_device *device)
 {
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flight recorder: a capture that keeps the last part of a run. Here is when it makes its
- * checkpoints, at a submission like a capture range that opens, and how a part is written out: the
- * file is completed, and the recording goes on in another one. */
+/* The flight recorder: a capture that keeps the last part of a run. This file decides when to make
+ * checkpoints, at a submission, as for a capture range that opens, and writes a part out: it
+ * completes the file, and the recording continues in another one. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/core/core.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate between the application's calls and changes of a device's chain.
- *
- * A caller announces itself on its thread's counter, then looks at the state; the closer sets the
- * state, then looks at the counters. Both orders are sequentially consistent, so at least one of
- * them sees the other. */
+/* The gate between the application's calls and changes of a device's chain. A caller increments its
+ * thread's counter, then reads the state; the closer sets the state, then reads the counters. Both
+ * orders are sequentially consistent, so at least one of them sees the other. */
 #include "hal/core/core.h"
 
 #include <limits.h>

@@ -70,7 +70,7 @@ static int64_t time_left(int64_t deadline_ns)
     return left_ns > 0 ? left_ns : 0;
 }
 
-/* Gets every call out of the chain; the gate then lets nobody but destructions in. */
+/* Waits until every call has left the chain; the gate then admits only destructions. */
 static enum hal_status empty_chain(struct hal_device *device, int64_t deadline_ns)
 {
     const struct hal_driver_ops *ops = device->driver->ops;
@@ -88,9 +88,9 @@ static bool is_idle(enum hal_status status)
     return status == HAL_OK || status == HAL_DEVICE_LOST;
 }
 
-/* Gets every call out of the chain, and the work in flight done. Work may depend on what a thread
- * does next that stands at the gate (a signal from the host, a submission): so the gate opens
- * again after a while, and longer tries alternate with short openings. */
+/* Waits until every call has left the chain and the work in flight is done. Work may depend on what
+ * a thread waiting at the gate does next (a host signal, a submission): so the gate opens again
+ * after a while, and longer attempts alternate with short openings. */
 static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns)
 {
     static const int64_t first_try_ns = 50000000, opening_ns = 20000000,
@@ -123,8 +123,8 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
 
 /* ---- End ---------------------------------------------------------------------------------- */
 
-/* To whoever asked without naming the very file: by flag or variable, or for one that has a number
- * or the program's name. hal-capture sums up by itself. */
+/* For users who did not name the exact file: requested by flag or variable, numbered, or with the
+ * program's name. hal-capture prints its own summary. */
 static void announce_file(struct hal_device *device)
 {
     const char *run = getenv(HAL_RUN_VARIABLE);
@@ -137,7 +137,7 @@ static void announce_file(struct hal_device *device)
     device->announced_file = NULL;
 }
 
-/* The same, and the next file will be told, too; NULL: there is none. */
+/* The same, and the next file is announced, too; NULL: none. */
 static void announce_next(struct hal_device *device, const char *next)
 {
     char *copy = device->announced_file && next ? hal_copy_string(next) : NULL;
@@ -242,7 +242,7 @@ static enum hal_status being_captured(const struct hal_device *device)
     return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
 }
 
-/* A trace without what was asked for would say nothing of it. */
+/* A trace without the requested data would not show that it is missing. */
 static enum hal_status check_mode(const struct hal_device *device, const char *mode)
 {
     const struct hal_driver_ops *ops = device->driver->ops;
@@ -409,8 +409,8 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
     return status;
 }
 
-/* The file is completed, and the recording goes on in the next one, before anything else happens:
- * what is in none of the two files never was. */
+/* Completes the file, and continues the recording in the next one before anything else happens:
+ * otherwise events in neither of the files would be lost. */
 static enum hal_status continue_in(struct hal_device *device, hal_layer_begin *begin,
                                    const struct hal_profiling_options *options)
 {
@@ -468,7 +468,7 @@ static enum hal_status flush_capture(struct hal_device *device, int64_t timeout_
                                      : device->layer->flush(device->layer);
 }
 
-/* When the call is to give up. */
+/* The deadline of the call. */
 static enum hal_status find_deadline(int64_t *out_deadline_ns)
 {
     int64_t limit_ns;

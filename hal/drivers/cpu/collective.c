@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions that meet those of other ranks. They come on a thread of the device's own that may
- * block, since whoever comes last moves everybody's data; none of these threads waits for a rank.
- */
+/* Submissions that take part in collectives. They arrive on a thread of the device that may block,
+ * since the last one to arrive moves all ranks' data; none of these threads waits for a rank. */
 #include "hal/base/mem.h"
 #include "hal/base/message.h"
 #include "hal/drivers/cpu/cpu.h"

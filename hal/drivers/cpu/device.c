@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU driver's table, opening by URI, and what the device tells about itself. */
+/* The CPU driver's table, opening by URI, and the device's description. */
 #include "hal/base/mem.h"
 #include "hal/drivers/cpu/cpu.h"
 #include "hal/drivers/shared/parameters.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that fault. A worker that runs a kernel leaves a way back; when a memory access, an
- * instruction or a division inside the kernel's own code goes wrong, the signal's handler takes it,
- * and the run fails instead of the process. Every other fault is none of ours and goes to whoever
- * handled it before: one in a library function that a kernel calls, for instance, may have left a
- * lock taken.
- *
- * A handler that the application installs later comes first, and decides. Under the sanitizers,
- * which want to report the fault themselves, nothing is installed. */
+/* Faulting kernels. Before a worker runs a kernel, it saves a recovery point; if a memory access,
+ * an instruction or a division inside the kernel's own code faults, the signal handler recovers,
+ * and the run fails instead of the process. Every other fault is passed to the previous handler:
+ * one in a library function that a kernel calls, for instance, may have left a lock held. A handler
+ * that the application installs later comes first, and decides. Under the sanitizers, which want to
+ * report the fault themselves, nothing is installed. */
 #undef _FORTIFY_SOURCE /* the way back may lead from one stack to another */
 #include "hal/base/mem.h"
 #include "hal/drivers/cpu/cpu.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executables: which variant to take, MSL or what became of SPIR-V compiled by hal/compiler/msl,
- * what each entry point needs, and what it says about itself. */
+/* Executables: selects the variant, MSL or translated SPIR-V compiled by hal/compiler/msl, and
+ * determines each entry point's requirements and reflection. */
 #include "hal/base/mem.h"
 #include "hal/base/text.h"
 #include "hal/drivers/cpu/cpu.h"
@@ -100,8 +100,8 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     return status;
 }
 
-/* MSL: binding i of set 0 is [[buffer(i)]] where no layout is, and the executable says where
- * constants go. */
+/* MSL: without a layout, binding i of set 0 is [[buffer(i)]], and the executable defines the slot
+ * of constants. */
 static enum hal_status place_buffers(const struct hal_entry_point *wanted,
                                      const struct hal_pipeline_layout *layout,
                                      struct cpu_entry *entry)

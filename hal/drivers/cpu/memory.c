@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers. Host and device see one memory object through two mappings, so that what the host
- * writes can be told from what the device writes. Small buffers are slots of shared objects. Where
- * there are no memory objects, memory is private and seen once. */
+/* Buffers. Host and device access one memory object through two mappings, so that host writes can
+ * be distinguished from device writes. Small buffers are slots of shared objects. On systems
+ * without memory objects, memory is private and has a single mapping. */
 #include "hal/base/mem.h"
 #include "hal/base/text.h"
 #include "hal/drivers/cpu/cpu.h"
@@ -145,7 +145,7 @@ uint64_t cpu_heap_used_bytes(struct cpu_heap *heap)
     return used;
 }
 
-/* Pages come when they are touched, too late to say no: so the account does. */
+/* Pages fault in on first touch, too late to fail, so the limit is enforced here. */
 static enum hal_status charge(struct cpu_heap *heap, uint64_t bytes)
 {
     pthread_mutex_lock(&heap->lock);
@@ -219,7 +219,7 @@ static enum hal_status take_slot(struct cpu_heap *heap, struct cpu_buffer *buffe
     return HAL_OK;
 }
 
-/* An empty slab goes back to the system, unless it is the last one of its class. */
+/* An empty slab is returned to the system, unless it is the last one of its class. */
 static void give_slot(struct cpu_heap *heap, struct cpu_slab *slab, uint32_t slot)
 {
     pthread_mutex_lock(&heap->lock);

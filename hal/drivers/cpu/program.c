@@ -16,12 +16,12 @@ enum {
     CONSTANT_ALIGNMENT = 64, /* as much as any kernel's type asks for */
 };
 
-/* Buffer tables and constants, which never move. Tables are as long as their kernel needs; what
- * lies behind the last one of a block may be read as a table of MSL_MAX_BUFFERS entries. */
+/* Buffer tables and constants, which never move. Tables are as long as their kernel needs; the
+ * memory after the last one of a block may be read as a table of MSL_MAX_BUFFERS entries. */
 struct cpu_block {
     struct cpu_block *next;
     size_t used, capacity;
-    uint8_t *data; /* behind it, aligned by hand: aligned_alloc() is several times as slow */
+    uint8_t *data; /* after it, aligned by hand: aligned_alloc() is several times as slow */
 };
 
 /* ---- Building ----------------------------------------------------------------------------- */
@@ -49,13 +49,13 @@ struct builder {
     bool is_open[CPU_STAGE_LISTS]; /* the list's last phase takes more commands */
 
     struct hal_idmap events;
-    struct past *signals; /* what an event stands for, by the map's index */
+    struct past *signals; /* an event's state, by the map's index */
     size_t event_count, event_capacity;
 
     /* The dispatch before, whose table may serve again. */
     uint64_t executable; /* its id, 0: none yet */
     uint32_t entry, state;
-    struct msl_launch launch; /* its table, and where bounds are checked what is behind that */
+    struct msl_launch launch; /* its table and, with bounds checks, what follows it */
 };
 
 static enum hal_status no_memory(const struct builder *builder)
@@ -65,8 +65,8 @@ static enum hal_status no_memory(const struct builder *builder)
                     hal_object_name(&builder->commands->object, name));
 }
 
-/* In front of the program's others, twice as large as the last: most have one dispatch, few many.
- */
+/* Linked before the program's others, twice as large as the last: most programs have one dispatch,
+ * few have many. */
 static struct cpu_block *add_block(struct cpu_program *program, size_t least_bytes)
 {
     static const size_t slack = MSL_MAX_BUFFERS * sizeof(void *);
@@ -146,7 +146,7 @@ static void include(struct past *past, const struct past *other)
 }
 
 /* The commands of the stages recorded so far, and what such commands would have waited for:
- * barriers make chains. Phases that somebody may wait for take no further commands. */
+ * barriers form chains. Phases that something may wait for take no further commands. */
 static struct past past_of(struct builder *builder, uint32_t stages)
 {
     struct past past = {{0}};
@@ -327,7 +327,7 @@ static uint64_t bytes_in_slot(const struct cpu_entry *entry, uint32_t slot,
     return binding ? binding->bytes : 0;
 }
 
-/* The pointers in the descriptor sets become addresses that say which binding they lead to. */
+/* Replaces the pointers in the descriptor sets by addresses that identify their binding. */
 static enum hal_status watch_members(struct builder *builder, const struct cpu_entry *entry,
                                      const struct hal_dispatch_state *state)
 {

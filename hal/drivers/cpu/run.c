@@ -14,13 +14,13 @@
 #include <stdio.h>
 
 static const uint64_t worth_a_wake_ns = 20000;
-/* Of a worker that has nothing to do: what a wake takes where it takes long, on processors that
- * fall asleep themselves. After the first of it, who else wants the processor has it. */
+/* For an idle worker: the duration of a wake-up where it is slow, on processors that enter sleep
+ * states. After the first part of it, others that want the processor get it. */
 static const int64_t warn_after_ns = 60000, undivided_ns = 20000;
 /* So many; more are wanted by work that is worth their wakes. */
 enum { PATIENT_WORKERS = 2 };
-/* Whoever has it may keep it for milliseconds, where a sleeper is called at once: a worker that
- * came so late to what was published sleeps early for a while. */
+/* Others may keep the processor for milliseconds, where a sleeper is woken at once: a worker that
+ * arrived that late sleeps early for a while. */
 static const int64_t late_ns = 500000, early_ns = 100000000;
 
 struct worker {
@@ -38,7 +38,7 @@ struct worker {
 };
 
 struct cpu_pool {
-    pthread_mutex_t lock; /* the list of runs, and who is inside */
+    pthread_mutex_t lock; /* guards the list of runs, and the workers inside */
     struct cpu_run *first, *last;
     _Alignas(64) _Atomic uint32_t epoch; /* counts what was published; sleepers wait for it */
     _Atomic uint32_t idle;               /* workers that look for work or sleep */
@@ -106,7 +106,7 @@ void cpu_run_release(struct cpu_run *run)
 
 /* ---- Tiles -------------------------------------------------------------------------------- */
 
-/* A ready step with tiles that nobody has claimed; NULL: the list has none. */
+/* A ready step with unclaimed tiles; NULL: the list has none. */
 static struct cpu_step *open_step(struct cpu_run_list *list)
 {
     const size_t ready = atomic_load_explicit(&list->ready, memory_order_acquire);
@@ -242,7 +242,7 @@ static uint64_t share(const struct cpu_pool *pool, const struct cpu_step *step, 
     return wanted ? wanted : 1;
 }
 
-/* What the step's unclaimed tiles may take, if they are like those of `op`; 0: nobody knows. */
+/* The estimated time of the step's unclaimed tiles, if they are like those of `op`; 0: unknown. */
 static uint64_t estimate_ns(const struct cpu_step *step, const struct cpu_op *op)
 {
     const uint64_t tile_ns = cpu_op_tile_ns(op, step->counts);
@@ -252,8 +252,8 @@ static uint64_t estimate_ns(const struct cpu_step *step, const struct cpu_op *op
     return work_ns;
 }
 
-/* Tiles that others could take, and what they may take; *out_known is false where nobody has
- * measured yet: a tile may take seconds. */
+/* Tiles that others could take, and their estimated time; *out_known is false before any
+ * measurement: a tile may take seconds. */
 static uint64_t left_for_others(struct cpu_run *run, const struct cpu_step *own,
                                 const struct cpu_op *own_op, uint64_t *out_work_ns, bool *out_known)
 {
@@ -273,7 +273,7 @@ static uint64_t left_for_others(struct cpu_run *run, const struct cpu_step *own,
     return tiles;
 }
 
-/* Whether what is left deserves other workers, who are then called. */
+/* Whether the remaining work justifies other workers, which are then woken. */
 static bool call_for_help(struct worker *worker, struct cpu_run *run, const struct cpu_op *op)
 {
     uint64_t work_ns;
@@ -375,7 +375,7 @@ enum hal_status cpu_pool_running(struct cpu_pool *pool, struct hal_running *out)
 
 /* ---- Workers ------------------------------------------------------------------------------ */
 
-/* The first run with tiles, entered; NULL: there is none. */
+/* The first run with tiles, entered; NULL: none. */
 static struct cpu_run *enter_run(struct cpu_pool *pool)
 {
     bool more = false;
@@ -407,7 +407,7 @@ static void leave_run(struct cpu_pool *pool, struct cpu_run *run)
     cpu_run_release(run);
 }
 
-/* Whether enough others look; then this worker is none of them any more. */
+/* Whether enough other workers are looking for work; this worker then stops. */
 static bool leaves_it_to_others(struct cpu_pool *pool)
 {
     uint32_t looking = atomic_load(&pool->looking);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See archive.h. Metal finds in an archive what was compiled for this device and this build of the
- * system; both are in the name, too, so that what is of no use to one user of a directory is not
- * thrown away for it. A file is written beside its place and renamed into it: whoever reads it,
- * reads all of one. */
+ * system; both are in the name, too, so that other users' entries in a shared directory are not
+ * discarded. A file is written beside its destination and renamed, so that readers see a complete
+ * one. */
 #import "hal/drivers/metal/archive.h"
 
 #include "hal/base/log.h"
@@ -131,7 +131,7 @@ static bool fill(id<MTLBinaryArchive> archive, MTLComputePipelineDescriptor *con
     return true;
 }
 
-/* Into a directory of its own, beside its place. */
+/* Into its own directory, beside its destination. */
 static bool publish(id<MTLBinaryArchive> archive, const struct metal_archive *place,
                     NSError **error)
 {

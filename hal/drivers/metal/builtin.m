@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of our own for what blit commands cannot do: filling with more than one byte, and
- * ranges whose offset or size is no multiple of 4; and for counts of workgroups that are known only
- * on the device. A thread of the former does 16 bytes, counted from a multiple
- * of 16 in the target: whole chunks by one store, the ends byte by byte, so that nothing outside
- * the range is touched. */
+/* Our own kernels for what blit commands cannot do: fills of more than one byte, and ranges whose
+ * offset or size is not a multiple of 4; and for counts of workgroups that are known only on the
+ * device. A thread of the former handles 16 bytes, aligned to 16 in the target: whole chunks by one
+ * store, the ends byte by byte, so that nothing outside the range is touched. */
 #import "hal/drivers/metal/metal.h"
 
 static const char source[] =

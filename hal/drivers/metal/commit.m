@@ -11,7 +11,7 @@
 
 /* ---- Times -------------------------------------------------------------------------------- */
 
-/* Metal gives seconds of the clock that stands still while the machine sleeps; ours need not. */
+/* Metal reports seconds of the clock that stops while the machine sleeps; ours may not stop. */
 static int64_t host_ns(CFTimeInterval seconds)
 {
     const int64_t ns = (int64_t)(seconds * 1e9);
@@ -37,7 +37,7 @@ static void add_time_locked(struct hal_work *work, id<MTLCommandBuffer> part)
 
 /* ---- Completion --------------------------------------------------------------------------- */
 
-/* Without memory for them, there are no times. */
+/* Out of memory for them: no times. */
 static void read_times(struct metal_submission *submission, size_t index, id<MTLCommandBuffer> part)
 {
     struct metal_part_times *times = &submission->times[index];
@@ -51,7 +51,7 @@ static void read_times(struct metal_submission *submission, size_t index, id<MTL
     metal_samples_release(metal_device_of(submission), &times->samples);
 }
 
-/* Before the submission may retire: then somebody reads. */
+/* Before the submission may retire: afterwards the times are read. */
 static void end_writes(const struct metal_program *program)
 {
     for (size_t i = 0; i < program->managed_count; i++)
@@ -120,7 +120,7 @@ static bool find_completion(const struct hal_wait *wait, struct metal_completion
     return promiser != NULL;
 }
 
-/* Waits that the host has not seen end stand in the line of the device, behind their signals. */
+/* Waits whose end the host has not seen are queued on the device, after their signals. */
 static enum hal_status commit_waits(struct metal_submission *submission)
 {
     id<MTLCommandBuffer> part = nil;

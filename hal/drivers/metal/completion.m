@@ -15,7 +15,7 @@
 
 /* ---- Who is waited for ---------------------------------------------------------------------- */
 
-/* Of all devices; the engine's lock. */
+/* For all devices; guarded by the engine's lock. */
 static struct {
     struct metal_submission *first, *last;
     uint64_t last_watch;
@@ -34,9 +34,9 @@ static void watch_locked(struct metal_submission *submission)
     watched.last = submission;
 }
 
-/* The submission, which is not waited for any more; NULL: the other way was first. Most end in
- * the order in which they began, so that the first ones are looked at first. Numbers ascend: one
- * that is gone is not looked for behind its place. */
+/* The submission, which is no longer watched; NULL: the other way was first. Most end in the order
+ * in which they began, so the search starts at the first. Numbers ascend, so the search ends at the
+ * position of a missing one. */
 static struct metal_submission *unwatch_locked(uint64_t watch)
 {
     struct metal_submission *submission = watched.first;

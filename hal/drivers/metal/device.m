@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Metal driver's table, opening by URI, and what the device tells about itself. */
+/* The Metal driver's table, opening by URI, and the device's description. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/queue.h"
 #include "hal/drivers/shared/parameters.h"
@@ -10,7 +10,7 @@
 
 /* ---- The system's devices ----------------------------------------------------------------- */
 
-/* Held as long as a device is open: all of them, so that opening one twice gives the same. */
+/* Held while any device is open: all of them, so that opening one twice gives the same. */
 static pthread_mutex_t systems_lock = PTHREAD_MUTEX_INITIALIZER;
 static NSArray<id<MTLDevice>> *systems;
 static uint32_t systems_users;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations into encoders. Metal takes transfers and dispatches in encoders of different kinds, of
- * which one is open at a time. Our buffers are not tracked by Metal: the order between commands is
- * ours to keep. Inside a compute encoder, whose dispatches may overlap, a barrier is a memory
- * barrier; a blit encoder knows none, so it ends there. Encoders of a submission form a chain by a
- * fence: each updates it in the end, and each but the first waits for it. */
+/* Encodes operations. Metal takes transfers and dispatches in encoders of different kinds, one open
+ * at a time. Metal does not track our buffers: we enforce the order between commands. Inside a
+ * compute encoder, whose dispatches may overlap, a barrier is a memory barrier; a blit encoder has
+ * none, so it ends there. The encoders of a submission form a chain through a fence: each updates
+ * it at its end, and each except the first waits for it. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/program.h"
 
@@ -19,7 +19,7 @@ struct encoder {
     id<MTLBlitCommandEncoder> blit;       /* borrowed from the command buffer; one of them */
     id<MTLComputeCommandEncoder> compute; /* is open at most */
     bool follows;                         /* an encoder went before */
-    bool barrier;                         /* stands before the next command */
+    bool barrier;                         /* precedes the next command */
     id<MTLComputePipelineState> pipeline; /* what the compute encoder has now */
     struct bound bound[METAL_MAX_SLOTS];
     size_t *groups; /* operations that began the open debug groups */
@@ -132,7 +132,7 @@ static void set_argument(struct encoder *encoder, const struct metal_argument *a
     struct bound *bound = &encoder->bound[argument->slot];
     const struct bound wanted = what_is_bound(encoder, argument);
     if (bound->buffer == wanted.buffer && bound->offset == wanted.offset)
-        return; /* the encoder knows what a set reaches, too */
+        return; /* the encoder tracks what a set references, too */
     if (argument->kind == METAL_ARGUMENT_SET)
         metal_sets_bind(&encoder->program->sets, argument->table, encoder->compute);
     if (bound->buffer != wanted.buffer)

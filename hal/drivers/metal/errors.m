@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* The encoder that faulted, " (encoder 2 of 3, 'name')", as far as Metal knows it. */
+/* The faulting encoder, " (encoder 2 of 3, 'name')", as far as Metal reports it. */
 static void name_encoder(NSError *error, char *out_text, size_t bytes)
 {
     NSArray<id<MTLCommandBufferEncoderInfo>> *infos =

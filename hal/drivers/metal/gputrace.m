@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures by Metal itself, into a .gputrace document that Xcode opens: a layer that stands in
- * nobody's way and ends the capture when it is taken out. */
+/* Captures by Metal itself, into a .gputrace document for Xcode: a layer that forwards everything
+ * and ends the capture when it is removed. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/metal.h"
 
@@ -68,7 +68,7 @@ static enum hal_status fail_start(NSError *error, const char *file)
                     metal_error_text(error));
 }
 
-/* An old document goes only when nothing that is known keeps a new one from being written. */
+/* An old document is removed only if nothing known prevents writing a new one. */
 static enum hal_status start(struct metal_device *device, const char *file, bool force)
 {
     NSError *error = nil;

@@ -3,7 +3,7 @@
  * the call, and back if the call writes. */
 #import "hal/drivers/metal/queue.h"
 
-/* One exact copy by our own kernel, which knows no alignment, on a queue that nobody waits in. */
+/* One exact copy by our own kernel, which needs no alignment, on an otherwise unused queue. */
 static enum hal_status copy_now(struct metal_device *device, id<MTLBuffer> source,
                                 uint64_t source_offset, id<MTLBuffer> target,
                                 uint64_t target_offset, uint64_t bytes)

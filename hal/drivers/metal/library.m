@@ -7,7 +7,7 @@
 
 /* ---- Libraries ---------------------------------------------------------------------------- */
 
-/* Metal calls every source "program_source": the user knows it by its label. */
+/* Metal calls every source "program_source": users know it by its label. */
 static enum hal_status fail_compile(enum hal_status status, const char *text, const char *label)
 {
     static const char theirs[] = "program_source:";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers. What only the device sees is private; what both see is shared where they share memory.
- * On a device with memory of its own, what is not coherent may be managed: host and device have a
- * copy each, and the driver says when one of them is old. Small buffers come out of heaps. */
+/* Buffers. Memory visible only to the device is private; memory visible to both is shared on
+ * unified memory. On a device with its own memory, what is not coherent may be managed: host and
+ * device have a copy each, and the driver tracks which one is stale. Small buffers come from
+ * heaps. */
 #include "hal/base/mem.h"
 #include "hal/base/text.h"
 #import "hal/drivers/metal/queue.h"
@@ -63,7 +64,7 @@ static bool has_heaps(const struct metal_device *device, enum metal_heap_kind ki
            (device->unified && [device->device supportsFamily:MTLGPUFamilyApple2]);
 }
 
-/* False: no heap has room and there is no new one. */
+/* False: no heap has space and a new one cannot be created. */
 static bool take_from_heap(struct metal_device *device, struct metal_buffer *buffer,
                            enum metal_heap_kind kind)
 {
@@ -90,7 +91,7 @@ static void free_heap(struct metal_heap *heap)
     free(heap);
 }
 
-/* An empty heap goes back to Metal, unless it is the last one of its kind. */
+/* An empty heap is returned to Metal, unless it is the last one of its kind. */
 static void give_to_heap(struct metal_device *device, struct metal_buffer *buffer)
 {
     struct metal_memory *memory = &device->memory;
@@ -305,7 +306,7 @@ id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes)
 
 /* ---- Managed memory ----------------------------------------------------------------------- */
 
-/* Runs one blit on a queue of its own, so that it never stands behind work that waits. */
+/* Runs one blit on its own queue, so that it never queues behind work that waits. */
 static enum hal_status run_blit(struct metal_device *device,
                                 void (^encode)(id<MTLBlitCommandEncoder> blit))
 {
@@ -323,7 +324,8 @@ static enum hal_status run_blit(struct metal_device *device,
                     metal_error_text(commands.error));
 }
 
-/* All of it, for who maps all of it: what else the host has written there is lost either way. */
+/* All of it, for a mapping of the whole buffer: anything else that the host has written there is
+ * lost either way. */
 static enum hal_status read_whole(struct metal_device *device, struct metal_buffer *buffer)
 {
     id<MTLBuffer> whole = buffer->buffer;
@@ -332,7 +334,7 @@ static enum hal_status read_whole(struct metal_device *device, struct metal_buff
     });
 }
 
-/* Only the range: beside it may be what the host wrote and has not flushed. */
+/* Only the range: the host may have written and not flushed the rest. */
 static enum hal_status read_range(struct metal_device *device, struct metal_buffer *buffer,
                                   uint64_t offset, uint64_t bytes)
 {
@@ -354,9 +356,9 @@ static enum hal_status read_range(struct metal_device *device, struct metal_buff
     return status;
 }
 
-/* Nothing is old any more only when all was read and nothing was written meanwhile. The flag goes
- * down before the writers are counted, and writers count themselves before they raise it: one that
- * begins in between leaves it raised. */
+/* Nothing is stale only if everything was read and nothing was written meanwhile. The flag is
+ * cleared before the writers are counted, and writers count themselves before they set it: one that
+ * begins in between leaves it set. */
 static enum hal_status read_back_locked(struct metal_device *device, struct metal_buffer *buffer,
                                         uint64_t offset, uint64_t bytes)
 {
@@ -365,7 +367,7 @@ static enum hal_status read_back_locked(struct metal_device *device, struct meta
     if (bytes == 0 || !atomic_exchange(&buffer->host_stale, false))
         return HAL_OK;
     const bool whole = atomic_load(&buffer->writers) == 0 &&
-                       bytes == buffer->base.bytes; /* work may begin beside a part */
+                       bytes == buffer->base.bytes; /* work may begin on another part */
     @autoreleasepool {
         status = whole ? read_whole(device, buffer) : read_range(device, buffer, offset, bytes);
         status = hal_engine_judge(&device->engine, status);

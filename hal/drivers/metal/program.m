@@ -105,7 +105,7 @@ static enum hal_status add_update(struct metal_builder *builder,
                     update->bytes);
 }
 
-/* The data of all updates lies in one buffer. */
+/* The data of all updates is in one buffer. */
 static enum hal_status make_staging(struct metal_builder *builder)
 {
     uint64_t bytes = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What starting a submission is: the thread that commits (commit.m) gets it. A queue of Metal is a
- * strict line: a wait that nobody has promised to end would block everything behind it, even the
- * work that ends it. So a submission is committed when each of its waits is over or will be ended
- * by work that is committed already.
- */
+/* Starting a submission passes it to the committing thread (commit.m). A Metal queue is strictly
+ * ordered: a wait that nothing has promised to end would block everything after it, even the work
+ * that ends it. So a submission is committed when each of its waits is over or will be ended by
+ * committed work. */
 #import "hal/drivers/metal/queue.h"
 #include "hal/base/mem.h"
 
@@ -24,7 +23,7 @@ static bool start(struct hal_work *work, struct hal_changes *changes)
 
 /* ---- The end ------------------------------------------------------------------------------ */
 
-/* Without memory for all in one list, there are none. */
+/* Out of memory for a common list: no times. */
 static void list_times(struct metal_submission *submission)
 {
     struct hal_work *work = &submission->work;

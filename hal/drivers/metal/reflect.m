@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What executables tell about themselves: bindings and constants, as Metal and hal/compiler/spirv
- * know them.
- */
+/* Reflection of executables: bindings and constants, as known to Metal and hal/compiler/spirv. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/metal.h"
 
@@ -56,7 +54,7 @@ static enum hal_constant_type type_from(MTLDataType type)
     }
 }
 
-/* A vector's number is that of its components' type and as many more as it has beside the first. */
+/* A vector's number is that of its component type plus the number of additional components. */
 static struct hal_constant_info described(MTLDataType type)
 {
     for (uint32_t components = 1; components <= 4; components++) {

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* Sorted by name; those of Apple's own from the newest down stand for the architecture. */
+/* Sorted by name; the first supported one of Apple's own, from the newest down, is the
+ * architecture. */
 static const struct {
     const char *name;
     MTLGPUFamily family;

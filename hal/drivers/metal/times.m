@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When each dispatch ran, for submissions that ask for it. Devices differ in where they look at
- * their clock: Apple's at the ends of an encoder, so that each dispatch gets one of its own;
- * others between commands, where a barrier keeps the neighbours out of the measurement. Both keep
- * dispatches apart; the times are those of dispatches that run alone.
- *
- * Metal gives a process some 32 sample buffers of 4096 samples: they are kept and used again, and a
- * dispatch for which there is none is not timed. */
+/* When each dispatch ran, for submissions that request it. Devices differ in where they sample
+ * their clock: Apple's at the ends of an encoder, so each dispatch gets its own encoder; others
+ * between commands, where a barrier excludes the neighbours from the measurement. Both isolate
+ * dispatches; the times are those of dispatches that run alone. Metal provides a process some 32
+ * sample buffers of 4096 samples: they are kept and reused, and a dispatch without a sample is not
+ * timed. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/program.h"
 
@@ -14,9 +13,9 @@
 enum {
     SAMPLES_PER_PAGE = 4096,
     DISPATCHES_PER_PAGE = SAMPLES_PER_PAGE / 2,
-    MOST_KEPT = 8,              /* pages that nobody uses */
+    MOST_KEPT = 8,              /* unused pages */
     MOST_LOOKS = 5,             /* at a clock that does not move */
-    SHORTEST_SPAN_NS = 2000000, /* between two looks at both clocks, for a ratio of 1e-4 */
+    SHORTEST_SPAN_NS = 2000000, /* between two readings of both clocks, for a ratio of 1e-4 */
     MOST_DRIFT_NS = 1000000,
     LOOKS = 4,
 };
@@ -31,8 +30,8 @@ struct metal_sample_page {
 
 /* ---- Both clocks ---------------------------------------------------------------------------- */
 
-/* What the call says of the host's clock differs between systems: only the device's is taken, and
- * the time of the call, of several the one that was quickest. */
+/* The call's host clock differs between systems: only the device's clock is used, with the time of
+ * the call, the quickest of several. */
 static struct metal_clock_look look(id<MTLDevice> device)
 {
     struct metal_clock_look best = {0, 0};
@@ -75,8 +74,8 @@ static bool far_enough(const struct metal_clock_look *first, const struct metal_
     return now->host_ns - first->host_ns >= SHORTEST_SPAN_NS && now->ticks > first->ticks;
 }
 
-/* After the work that is to be timed: two looks, which are far enough from each other. False: the
- * device's clock stands still, as those of virtual devices do. */
+/* After the timed work: two readings, sufficiently far apart. False: the device's clock stands
+ * still, as on virtual devices. */
 static bool look_again(struct metal_times *times, id<MTLDevice> device,
                        struct metal_clock_look out_looks[2])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See archive.h. A driver of Vulkan believes what it is given: a file is used only when it is this
- * user's alone, has the digest that it says and was made by this device with this driver. A file is
- * written beside its place and renamed into it: whoever reads it, reads all of one. */
+/* See archive.h. A Vulkan driver trusts its input: a file is used only if it belongs to this user
+ * alone, matches its digest, and was made by this device with this driver. A file is written beside
+ * its destination and renamed, so that readers see a complete one. */
 #include "hal/drivers/vulkan/archive.h"
 
 #include "hal/base/log.h"
@@ -19,7 +19,7 @@ static const char version[] = "haltrace-vulkan-1"; /* of what is in a name */
 
 enum { MAX_BYTES = 256 << 20 };
 
-/* What stands before Vulkan's bytes. */
+/* The header before Vulkan's bytes. */
 struct file_head {
     char magic[8];
     uint64_t bytes;
@@ -74,7 +74,7 @@ static bool find_path(struct vulkan_archive *archive, const struct vulkan_device
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/* Vulkan's own head: drivers are to look at it, not all do. */
+/* Vulkan's own header: drivers should check it, but not all do. */
 static const char *judge_data(const struct vulkan_device *device, const void *data, size_t bytes)
 {
     VkPipelineCacheHeaderVersionOne head;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Vulkan driver's table, opening by URI, and what the device tells about itself. */
+/* The Vulkan driver's table, opening by URI, and the device's description. */
 #include "hal/base/mem.h"
 #include "hal/base/moment.h"
 #include "hal/drivers/shared/parameters.h"
@@ -108,7 +108,7 @@ static void free_device(struct vulkan_device *device)
     free(device);
 }
 
-/* What a device works on for ever cannot be destroyed under it. */
+/* Resources in use by work that never ends cannot be destroyed. */
 static void keep(struct vulkan_device *device)
 {
     static struct vulkan_device *kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SPIR-V executables. hal/compiler/spirv validates the module in a process of its own and says what
- * the entry points take; the constants get their values in the module itself, by the rules that all
- * drivers share. */
+/* SPIR-V executables. hal/compiler/spirv validates the module in a separate process and reports the
+ * entry points' parameters; constants get their values in the module itself, by rules common to all
+ * drivers. */
 #include "hal/base/mem.h"
 #include "hal/drivers/vulkan/archive.h"
 

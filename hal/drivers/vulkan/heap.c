@@ -98,7 +98,7 @@ static VkResult add_block(struct vulkan_device *device, uint32_t type, uint64_t 
 
 /* ---- Gaps ----------------------------------------------------------------------------------- */
 
-/* The part before the aligned beginning stays a gap, and what is left behind it becomes one. */
+/* The part before the aligned begin stays a gap, and the rest after it becomes one. */
 static bool take_gap(struct vulkan_block *block, uint64_t bytes, uint64_t alignment,
                      struct vulkan_memory *out_memory)
 {

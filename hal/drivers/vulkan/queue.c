@@ -188,7 +188,7 @@ static void fail_to_end(struct vulkan_submission *submission, VkResult result)
     hal_work_fail(&submission->work, status, hal_message());
 }
 
-/* The device goes on with it, for ever perhaps: what it holds is kept. */
+/* The device continues with it, possibly forever: keeps its resources. */
 static void give_up(struct vulkan_submission *submission)
 {
     struct vulkan_device *device = submission->queue->device;
@@ -232,7 +232,7 @@ static struct vulkan_submission *next_of(struct vulkan_queue *queue)
 }
 
 /* VK_TIMEOUT: longer than the watchdog allows, counted from when it was the queue's first and
- * waited for nobody. */
+ * waited for nothing. */
 static VkResult wait_for(struct vulkan_submission *submission)
 {
     const struct vulkan_queue *queue = submission->queue;

@@ -154,8 +154,8 @@ void vulkan_slots_free(struct vulkan_device *device)
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
-/* Whoever is interrupted between the two clocks says how far apart they may be: the closest of a
- * few tries is taken. */
+/* An interruption between the two readings increases the reported deviation: takes the closest of a
+ * few tries. */
 static bool calibrate(struct vulkan_device *device, uint64_t *out_ticks, int64_t *out_ns)
 {
     static const VkCalibratedTimestampInfoEXT which[] = {

@@ -78,7 +78,7 @@ static enum hal_status prepare(struct hal_work *work, const struct hal_submissio
     return HAL_OK;
 }
 
-/* Programs that run once at a time are free again: whoever waited for one may try. */
+/* Programs that run once at a time are free again: submissions that waited for one may try. */
 static void unblock(struct vulkan_submission *submission, struct hal_changes *changes)
 {
     struct hal_fifo *blocked = &vulkan_device_of(submission)->blocked;

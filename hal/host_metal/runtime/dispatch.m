@@ -204,8 +204,8 @@ static void run_call(void *context)
     dispatch_semaphore_signal(call->done);
 }
 
-/* The block does not escape: it lies in the caller's frame, and the queue must not touch it once
- * the caller may go on. */
+/* The block does not escape: it is in the caller's frame, and the queue must not touch it once the
+ * caller may continue. */
 void dispatch_sync(dispatch_queue_t queue, dispatch_block_t block)
 {
     struct call call = {block, dispatch_semaphore_create(0)};

@@ -7,7 +7,7 @@
 #if __has_feature(address_sanitizer)
 #include <stdlib.h>
 
-/* Of the sanitizer, whose header does not come with every compiler. */
+/* From the sanitizer, whose header does not come with every compiler. */
 void __lsan_disable(void);
 void __lsan_enable(void);
 __attribute__((visibility("default"))) void *objc_malloc(size_t);

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* Released objects stay as zombies that name themselves, at most so many bytes of them; the
- * address sanitizer has a better memory. */
+/* Released objects stay as zombies that name themselves, up to a total size; the address sanitizer
+ * has a better memory. */
 #if __has_feature(address_sanitizer)
 enum { ZOMBIE_BYTES = 0 };
 #else
@@ -149,7 +149,7 @@ size_t host_metal_print_census(FILE *file)
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
-/* What a released object becomes. It knows nothing, so that every message ends in `unknown`. */
+/* The class of a released object. It has no methods, so every message ends in `unknown`. */
 __attribute__((objc_root_class))
 @interface HMZombie {
     Class isa;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses that grow with the thread, in 64 bits. Kernels count in 32 bits, whose sums may wrap
- * around between two threads of a loop: the vectoriser would have to test for that each time. But
- * nobody has 2^32 elements, so threads before the wrap and threads after it never both access
- * memory: `x[tid - 1]` is run by all threads but the first, which would read x[0xffffffff]. Then
- * the uniform part of the sum, taken as negative, gives the right address to all that need one. */
+/* Widens addresses that grow with the thread to 64 bits. Kernels count in 32 bits, and their sums
+ * may wrap around between two threads of a loop: the vectoriser would have to test for that each
+ * time. But no buffer has 2^32 elements, so threads before and after the wrap never both access
+ * memory: `x[tid - 1]` is executed by all threads except the first, which would read x[0xffffffff].
+ * Taking the uniform part of the sum as negative then gives the right address to all threads that
+ * need one. */
 #include "hal/compiler/msl/fission/split.h"
 
 enum {

@@ -66,7 +66,7 @@ static void replace_divisor(LLVMBuilderRef builder, ir_value item, bool is_signe
     LLVMSetOperand(item, 1, divisor);
 }
 
-/* 128-bit numbers are our headers' own, which know what they divide by. */
+/* 128-bit numbers come from our own headers, which never divide by zero. */
 static bool is_wide(ir_value item)
 {
     const ir_type type = LLVMTypeOf(item);

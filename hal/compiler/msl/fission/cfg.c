@@ -94,7 +94,8 @@ static size_t set_size(const ir_bits *set, size_t words)
     return size;
 }
 
-/* Of all that post-dominate the block, the nearest is itself post-dominated by all the others. */
+/* Of all blocks that post-dominate the block, the nearest one is itself post-dominated by all
+ * others. */
 size_t cfg_immediate_post_dominator(const struct cfg *cfg, size_t block)
 {
     size_t best = SIZE_MAX, best_size = 0;

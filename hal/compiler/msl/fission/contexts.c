@@ -176,7 +176,7 @@ static size_t region_of_uses(const struct split *s, ir_value value, size_t found
 }
 
 /* What the lanes' stage carried between its regions is dead after the simdgroup's iteration, unless
- * regions of this stage lie between: whatever is read was written in the same iteration. */
+ * regions of this stage are in between: whatever is read was written in the same iteration. */
 static bool is_scratch(const struct split *s, ir_value variable)
 {
     size_t length;
@@ -327,7 +327,7 @@ static void see_operands(struct split *s, struct region *region, ir_value item,
     }
 }
 
-/* A branch between regions reads what its condition's region left behind. */
+/* A branch between regions reads what its condition's region stored. */
 static void see_condition(struct split *s, ir_block block, struct changes *changes)
 {
     const ir_value end = LLVMGetBasicBlockTerminator(block);
@@ -347,7 +347,7 @@ static unsigned incoming_from(const struct split *s, ir_value phi, const struct 
     return count;
 }
 
-/* What threads bring to a start's phi is stored by the region that they come from. */
+/* The region from which threads come stores their value for a start's phi. */
 static void store_incoming(struct split *s, ir_value phi)
 {
     struct fission *f = s->f;

@@ -232,8 +232,8 @@ static ir_value widen(const struct fission *f, const struct peel *p, ir_value va
                         : LLVMBuildZExt(f->builder, value, wide, "");
 }
 
-/* In numbers too wide to overflow: the thread that is farthest, start - limit + progress, is
- * still below zero; so all are, and none has wrapped around. */
+/* In numbers too wide to overflow: if the farthest thread, start - limit + progress, is still below
+ * zero, all are, and none has wrapped around. */
 static void build_condition(struct fission *f, struct peel *p)
 {
     const ir_block before = f->cfg.blocks[p->before];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime's calls as values: operations whose operands and results lie in memory become calls
- * that take and return them, so that promotion to registers sees through. */
+/* Turns runtime calls into values: operations whose operands and results are in memory become calls
+ * that take and return them, so that promotion to registers works across them. */
 #include "hal/compiler/msl/fission/pass.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-msl-cc: a kernel source as bitcode in, an object file out, what C++ leaves undefined defined,
- * its kernels split, and in what stays whole how far each thread is. Started by hal/compiler/msl as
- * the compiler is, so that LLVM is no part of the programs that run kernels. */
+/* hal-msl-cc: takes a kernel source as bitcode and produces an object file: behaviour undefined in
+ * C++ is defined, kernels are split, and kernels that stay whole report each thread's position.
+ * hal/compiler/msl starts it like the compiler, so that programs that run kernels do not contain
+ * LLVM. */
 #include "hal/base/walled.h"
 #include "hal/compiler/msl/fission/arithmetic.h"
 #include "hal/compiler/msl/fission/bounds.h"
@@ -193,7 +194,7 @@ static enum hal_status check_module(LLVMModuleRef module, LLVMTargetMachineRef m
     return verify(module);
 }
 
-/* Of a module of which nothing is split. */
+/* For a module in which nothing is split. */
 static enum hal_status add_positions(LLVMModuleRef module, LLVMTargetMachineRef machine)
 {
     if (!msl_positions_are_needed(module))
@@ -205,7 +206,7 @@ static enum hal_status add_positions(LLVMModuleRef module, LLVMTargetMachineRef 
     return HAL_OK;
 }
 
-/* Of kernels whose threads need no other thread: what the others touch, they touch again. */
+/* For kernels whose threads are independent. */
 static void tune_streams(LLVMModuleRef module)
 {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))

@@ -283,7 +283,7 @@ static void mark_block(const struct split *s, ir_block block)
     }
 }
 
-/* Counters are promoted to registers before anybody looks at the loops. */
+/* Counters are promoted to registers before any pass examines the loops. */
 void split_mark_parallel(struct split *s)
 {
     if (s->f->stage == FISSION_SIMDGROUPS)
@@ -405,7 +405,7 @@ static bool is_idle(const struct split *s, ir_block block)
     return false;
 }
 
-/* The side of the start's branch that does nothing; 2 when there is none. */
+/* The side of the start's branch that does nothing; 2 if there is none. */
 static unsigned idle_side(const struct split *s, const struct region *r)
 {
     const ir_value end = LLVMGetBasicBlockTerminator(r->start);

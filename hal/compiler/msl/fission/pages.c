@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processors do not foresee beyond a page, whose address they have to look up in tables first. One
- * line of a page some pages ahead, to no nearer than the second cache, has them look it up in time.
- * Where the caches hold what a loop walks through, that costs up to a tenth: such a loop comes
- * twice, and its extent says which one runs. */
+/* Hardware prefetchers do not cross page boundaries, since they would have to translate the next
+ * page's address. Prefetching one line of a page several pages ahead, into the second cache at
+ * most, translates it in time. If the caches hold the data of a loop, that costs up to a tenth:
+ * such a loop is duplicated, and its extent selects the copy. */
 #include "hal/compiler/msl/fission/pages.h"
 
 #include "hal/compiler/msl/fission/copy.h"
@@ -63,7 +63,7 @@ static bool find_entrance(struct walk *walk)
     return ir_successor_count(walk->before) == 1;
 }
 
-/* What the loop makes is used behind it by phis alone, which take it from the loop's copy, too. */
+/* After the loop only phis use its results, and they take them from the loop's copy, too. */
 static bool keeps_to_itself(const struct walk *walk)
 {
     ir_each_instruction(item, walk->block) for (LLVMUseRef use = LLVMGetFirstUse(item); use;

@@ -10,8 +10,8 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
-/* Taken as one wide load, `values[lane * 7 & 31]` reads behind the array: the vectoriser believes
- * that the stride never wraps around. Gathers are right. */
+/* Loaded as one wide vector, `values[lane 7 & 31]` reads beyond the array: the vectoriser assumes
+ * that the stride never wraps around. Gathers are correct. */
 static void avoid_wide_strides(void)
 {
     static bool done;

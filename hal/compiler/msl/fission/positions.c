@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops around an operation: what is deeper is not told apart by its iterations. */
+/* Loops around an operation: iterations of deeper loops are not distinguished. */
 enum { MAX_DEPTH = (MSL_ABI_POSITION_WORDS - 1) / 2 };
 
 struct loop {
@@ -142,7 +142,7 @@ static ir_value number(const struct positions *s, uint64_t value)
     return LLVMConstInt(s->word, value, false);
 }
 
-/* Before the block's end: also when that goes elsewhere, where nobody looks at the counter. */
+/* Before the block's end, even if it branches to where the counter is not used. */
 static void count_iterations(struct positions *s, struct loop *loop)
 {
     const struct cfg *const cfg = &s->cfg;

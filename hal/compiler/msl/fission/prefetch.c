@@ -16,7 +16,7 @@ struct strip {
     uint64_t constant, element_bytes;
 };
 
-/* The rest of a sum with the thread's index; NULL: it is none. */
+/* The rest of a sum with the thread's index; NULL: not such a sum. */
 static ir_value without_index(const struct fission *f, ir_value sum)
 {
     const ir_value index = fission_parameter(f, MSL_FISSION_INDEX);
@@ -57,7 +57,7 @@ static bool has_strip(const struct fission *f, ir_block block, const struct stri
     return false;
 }
 
-/* How many strips lie side by side, beginning with `first`. */
+/* The number of adjacent strips, beginning with `first`. */
 static uint64_t count_strips(const struct fission *f, ir_block block, const struct strip *first)
 {
     struct strip next = *first;
@@ -67,7 +67,8 @@ static uint64_t count_strips(const struct fission *f, ir_block block, const stru
     return (next.constant - first->constant) / fission_thread_count(f);
 }
 
-/* Whether `block` is in a loop, and `value` is made anew in each iteration of the innermost one. */
+/* Whether `block` is in a loop, and `value` is recomputed in each iteration of the innermost
+ * one. */
 static bool turns_with(struct fission *f, ir_block block, ir_value value)
 {
     if (!LLVMIsAInstruction(value))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where regions start: after each wait, where paths from different regions meet, and behind
- * branches whose sides lead to different next starts. Such a branch is taken once for all threads
- * and must be uniform. */
+/* Finds where regions start: after each wait, where paths from different regions meet, and after
+ * branches whose sides lead to different next starts. Such a branch is executed once for all
+ * threads and must be uniform. */
 #include "hal/compiler/msl/fission/copy.h"
 
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static bool find_branches(struct fission *f)
     return true;
 }
 
-/* Cuts each block after what its threads wait for, so that the wait stands first in a start. */
+/* Splits each block after what its threads wait for, so that the wait comes first in a start. */
 static void split_at_waits(struct fission *f)
 {
     struct ir_map done = {0};
@@ -161,7 +161,7 @@ static void split_at_waits(struct fission *f)
     ir_map_finish(&done);
 }
 
-/* A uniform loop in which nobody waits also gets a start, so that the thread loop is innermost. */
+/* A uniform loop without waits also gets a start, so that the thread loop is innermost. */
 static void mark_uniform_loops(struct fission *f)
 {
     cfg_build(&f->cfg, f->function);

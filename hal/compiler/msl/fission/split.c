@@ -44,7 +44,7 @@ static void create_exited_mask(struct split *s)
     LLVMBuildStore(f->builder, all, s->alive);
 }
 
-/* Counts who is left: a bit per lane, or any bit. Nobody: the function ends. */
+/* Counts the remaining threads: a bit per lane, or any bit. None: the function ends. */
 static void count_living(struct split *s, struct region *r, ir_block end)
 {
     struct fission *f = s->f;

@@ -65,9 +65,9 @@ static void count(ir_value item, struct wide_work *work)
     work->operations++;
 }
 
-/* What is made ready outside of the blocks that touch memory is done once; what takes long counts
- * there too, since it may stand between two of them. A wide phi is a value that turns with a loop:
- * a sum, or one that is used again and again. */
+/* Preparation outside of the blocks that access memory runs once; expensive operations count there
+ * too, since they may be between two accesses. A wide phi is a loop-carried value: a sum, or one
+ * that is reused. */
 static bool streams(LLVMTargetDataRef layout, ir_value function)
 {
     bool any = false;

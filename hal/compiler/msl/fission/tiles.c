@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices that all lanes hold together stay whole where nobody looks at single elements. */
+/* Keeps matrices that all lanes hold together whole, if no code accesses single elements. */
 #include "hal/compiler/msl/fission/pass.h"
 
 /* Walks through what only carries a pair from one operation to the next. */
@@ -85,7 +85,7 @@ static void join_tiles(const struct fission *f, ir_value collect)
     ir_map_finish(&tiles.whole);
 }
 
-/* A tile of which different lanes hold different versions is none. */
+/* If lanes hold different versions of a tile, it is not a tile. */
 bool fission_check_tiles(struct fission *f)
 {
     bool same = true;

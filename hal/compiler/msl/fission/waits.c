@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads tell each other where they wait. The region before the wait stores, per thread; the
- * region after it, which the wait starts, reads. Each place has memory of its own. */
+/* What threads exchange when they wait. The region before the wait stores, per thread; the region
+ * after it, which the wait starts, reads. Each wait has its own memory. */
 #include "hal/compiler/msl/fission/split.h"
 
 #include <string.h>
