@@ -95,8 +95,7 @@ static bool publish_change(struct capture_thread *thread, const struct capture_c
     return true;
 }
 
-/* A piece into which the host stored while it was copied may contain bytes that the host has not
- * announced yet. */
+/* A piece into which the host stored while it was copied may contain bytes not announced yet. */
 static uint16_t kind_of_piece(const struct capture_content *content, const uint8_t *data,
                               uint64_t bytes)
 {

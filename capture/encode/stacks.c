@@ -128,8 +128,7 @@ static const struct stack_bounds *own_stack(void)
     return &unknown;
 }
 
-/* Saved registers can be anywhere in a frame, also where a sanitizer forbids the program to
- * read. */
+/* Saved registers can be anywhere in a frame, also where a sanitizer forbids reading. */
 __attribute__((no_sanitize("address", "thread"))) static int read_memory(unw_addr_space_t space,
                                                                          unw_word_t address,
                                                                          unw_word_t *value,

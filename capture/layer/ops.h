@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entries of the layer's function table that layer.c does not define; hal/driver.h explains
- * them. */
+/* The entries of the layer's function table that layer.c does not define; see hal/driver.h. */
 #ifndef CAPTURE_OPS_H
 #define CAPTURE_OPS_H
 

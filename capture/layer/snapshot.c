@@ -56,8 +56,7 @@ static enum hal_status no_memory(const char *what)
 
 /* ---- Contents of buffers that the host does not see ---- */
 
-/* Needed for copying through the device: objects of the next driver that are unknown to the
- * core. */
+/* Needed for copying through the device: objects of the next driver, unknown to the core. */
 struct copier {
     struct hal_driver_device *next;
     struct hal_buffer *target;

@@ -27,8 +27,7 @@ struct capture_page_run {
 void capture_pages_open(struct capture_pages *out_pages);
 void capture_pages_close(struct capture_pages *pages);
 
-/* Begins to watch whole pages, all initially unwritten. False: the system cannot watch this
- * memory. */
+/* Begins to watch whole pages, all initially unwritten. False: not possible. */
 bool capture_pages_watch(const struct capture_pages *pages, uint8_t *begin, uint8_t *end);
 void capture_pages_unwatch(const struct capture_pages *pages, uint8_t *begin, uint8_t *end);
 

@@ -155,8 +155,7 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
     return true;
 }
 
-/* Waits until no thread accesses the content. If the threads are waiting for room, so does the
- * application. */
+/* Waits until no thread accesses the content. If the threads are waiting for room, so is it. */
 static void await_others(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;

@@ -22,8 +22,7 @@ struct capture_ring {
     uint64_t wake_bytes; /* interval at which the consumer is woken; a power of two */
     bool ended;          /* accepts no more records */
     struct trace_ring_slot *slot;
-    /* A thread that outgrows its ring continues in the next one; set once, after the last
-     * record. */
+    /* A thread that outgrows its ring continues in the next one; set after the last record. */
     _Atomic(struct capture_ring *) next;
     /* Consumer. */
     _Alignas(64) uint64_t read;

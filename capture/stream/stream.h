@@ -149,8 +149,7 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
 enum hal_status capture_stream_start(struct capture_stream *stream,
                                      struct trace_writer *writer) HAL_CHECKED;
 
-/* When it returns, everything published so far is in the file. Blocks. Returns the recording
- * error. */
+/* When it returns, everything published so far is in the file. Blocks. Returns the error. */
 enum hal_status capture_stream_flush(struct capture_stream *stream) HAL_CHECKED;
 
 /* Call with no thread recording and everything flushed: `successor` receives the tables and,

@@ -27,8 +27,7 @@ enum hal_status capture_table_init(struct capture_table *table, uint32_t bucket_
                                    uint32_t limit) HAL_CHECKED;
 void capture_table_finish(struct capture_table *table);
 
-/* The number of the bytes; *out_new: this call assigned it. 0: the table is full, or out of
- * memory. */
+/* The number of the bytes; *out_new: this call assigned it. 0: full, or out of memory. */
 uint32_t capture_table_number(struct capture_table *table, const void *bytes, size_t length,
                               bool *out_new);
 

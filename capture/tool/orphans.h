@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures that outlived their process: hal-capture completes their traces, and removes the
- * sidecars of traces that no longer exist. Private to hal-capture, not part of the capture
- * layer. */
+ * sidecars of traces that no longer exist. Private to hal-capture. */
 #ifndef CAPTURE_ORPHANS_H
 #define CAPTURE_ORPHANS_H
 

@@ -393,7 +393,7 @@ static void find_replayed_writers(struct capture *capture, const struct capture_
     capture_spans_merge(&mappings->started);
 }
 
-/* For pages recorded as they are: includes what the observed work wrote, since unchanged words are
+/* For pages recorded as they are: includes what the observed work wrote, as unchanged words are
  * unknown. */
 static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
 {
@@ -530,8 +530,8 @@ bool capture_changes_begin_locked(struct capture *capture, struct capture_thread
     mapping->watched = !mapping->imported && watch(mappings, mapping, buffer);
     if (!is_large(mapping))
         return capture_compare_begin(mapping);
-    /* For a mapping with older contents the trace may know less, and the copy would cover all of
-     * it. */
+    /* For a mapping with older contents the trace may know less, and the copy would cover it all.
+     */
     if (mapping->is_first)
         mapping->host_pages = hal_alloc(mapping->bytes / CAPTURE_BLOCK_BYTES + 1, 1);
     return true;

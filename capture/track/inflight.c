@@ -79,8 +79,7 @@ static bool is_own(const struct capture_submission *entry,
     return (uintptr_t)accesses >= begin && (uintptr_t)accesses < begin + sizeof entry->own;
 }
 
-/* A short list is copied: the command buffer's own, which is often freed soon, need not outlive
- * it. */
+/* A short list is copied: the command buffer's own, often freed soon, need not outlive it. */
 static struct capture_access_ranges *keep_accesses(struct capture_submission *entry,
                                                    struct capture_access_ranges *accesses,
                                                    size_t *used)

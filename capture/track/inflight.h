@@ -88,8 +88,7 @@ struct capture_inflight {
     _Atomic uint32_t open_count;
     _Atomic bool forgot; /* finished work that was never observed was dropped from the list */
     bool (*others_may_signal)(void); /* other devices may raise semaphores; NULL: none does */
-    bool starts_ahead; /* the driver may start work before the host sees the end of what it waits
-                          for */
+    bool starts_ahead; /* the driver may start work before the host sees its waits end */
     _Atomic uint64_t next_number;
     pthread_mutex_t list_lock;
     struct capture_submission *list;    /* newest first */

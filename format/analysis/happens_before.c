@@ -233,8 +233,7 @@ static void make_ready(struct trace_happens_before *order, struct trace_order_he
     order->ready_end = &held->next;
 }
 
-/* In the program, a value that is not above the last one fails the semaphore and satisfies no
- * wait. */
+/* In the program, a value that is not above the last one fails it and satisfies no wait. */
 static enum hal_status raise(struct trace_happens_before *order, uint64_t id, uint64_t value,
                              struct trace_clock *clock)
 {

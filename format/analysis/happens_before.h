@@ -74,8 +74,7 @@ void trace_happens_before_finish(struct trace_happens_before *order);
 
 enum hal_status trace_happens_before_create(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t initial) HAL_CHECKED;
-/* Unknown parties wait for the semaphore too: whatever signals it counts as observed by the
- * host. */
+/* Unknown parties wait for the semaphore too: whatever signals it counts as observed. */
 enum hal_status trace_happens_before_share(struct trace_happens_before *order,
                                            uint64_t semaphore) HAL_CHECKED;
 void trace_happens_before_destroy(struct trace_happens_before *order, uint64_t semaphore);

@@ -397,8 +397,7 @@ static enum hal_status take_content(struct trace_races *races,
     return touch(races, &access, &side, &moment);
 }
 
-/* Observing that a semaphore has failed, or that a device was lost, implies that the work has
- * ended. */
+/* Observing that a semaphore has failed, or that a device was lost, implies that its work ended. */
 static void take_observation(struct trace_races *races, const struct trace_event *event)
 {
     const void *record = event;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of a trace by number: strings, stacks, modules, threads. Records are copied; strings
- * are terminated. */
+/* The tables of a trace by number: strings, stacks, modules, threads. Records are copied. */
 #ifndef FORMAT_TABLES_H
 #define FORMAT_TABLES_H
 

@@ -66,8 +66,7 @@ enum hal_status trace_output_flush(struct trace_output *output) HAL_CHECKED;
 /* Flushes, closes and frees; removes the file unless it is published. Returns the first error. */
 enum hal_status trace_output_close(struct trace_output *output);
 
-/* Makes `status` (with the calling thread's message) the output's error unless it already has
- * one. */
+/* Makes `status` (with the calling thread's message) the output's error unless it has one. */
 enum hal_status trace_output_latch(struct trace_output *output, enum hal_status status);
 
 /* Compresses and writes a data frame and its note, filling in the note's offset, sizes and
@@ -104,8 +103,7 @@ void trace_input_close(struct trace_input *input);
 enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, void *out,
                                  size_t bytes) HAL_CHECKED;
 
-/* Reads and checks the head and the meta (into the arena) of one of our frames within [offset,
- * limit). */
+/* Reads and checks the head and the meta (into the arena) of our frame within [offset, limit). */
 enum hal_status trace_input_head(struct trace_input *input, uint64_t offset, uint64_t limit,
                                  struct trace_frame_head *out_head, struct trace_arena *arena,
                                  uint8_t **out_meta) HAL_CHECKED;

@@ -42,8 +42,7 @@ enum hal_status trace_digester_take(struct trace_digester *digester,
 /* Number of digests that the threads have computed so far. */
 uint64_t trace_digester_computed(const struct trace_digester *digester);
 
-/* Drops all announcements; no thread reads the bytes any more. Accepts NULL, as take and free
- * do. */
+/* Drops all announcements; no thread reads the bytes any more. Accepts NULL, like take and free. */
 void trace_digester_forget(struct trace_digester *digester);
 
 void trace_digester_free(struct trace_digester *digester);

@@ -47,8 +47,7 @@ enum hal_status trace_orphan_peek(const char *path, struct trace_orphan *out_orp
 void trace_orphan_close(struct trace_orphan *orphan); /* accepts a zeroed one */
 
 /* Whether this is the sidecar of the trace with that process and start time: of the trace with its
- * name, or of the one that was taking the name, in which case the sidecar now describes that
- * one. */
+ * name, or of the one that was taking the name, which it then describes. */
 bool trace_orphan_belongs(struct trace_orphan *orphan, uint64_t process_id, int64_t start_ns);
 
 /* Whether it is locked: by its capture, maybe in another container, or by a process that the

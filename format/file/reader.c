@@ -412,8 +412,7 @@ static enum hal_status decode_pieces(struct trace_reader *reader,
     return HAL_OK;
 }
 
-/* The segments of a seal are the next ones in reader->segments, with the number and size that it
- * records. */
+/* The segments of a seal are the next ones in reader->segments, as it records. */
 static enum hal_status check_seal(const struct trace_reader *reader,
                                   const struct trace_command_buffer_seal *seal, size_t at,
                                   size_t *out_end)

@@ -321,8 +321,8 @@ static enum hal_status take_rings(struct recovery *recovery)
         HAL_TRY(trace_orphan_records(orphan, ring, &records));
         segment_bytes += ring->segment_bytes;
         if (segment_bytes) {
-            /* A seal that continues from the file continues until it ends, maybe in the next
-             * ring. */
+            /* A seal that continues from the file continues until its end, maybe in the next ring.
+             */
             segments_left = count_segments(records, (size_t)ring->bytes, segment_bytes);
             segment_bytes -= segment_bytes < ring->bytes ? segment_bytes : ring->bytes;
         }

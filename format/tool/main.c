@@ -57,8 +57,8 @@ int main(int argc, char **argv)
 {
     struct hal_words words;
     (void)argc;
-    signal(SIGPIPE, SIG_DFL); /* end quietly if the reader closes the pipe, whatever disposition was
-                                 inherited */
+    signal(SIGPIPE,
+           SIG_DFL); /* end quietly if the reader closes the pipe, whatever was inherited */
     if (hal_command_line_parse(&command_line, argv, NULL, &words) != HAL_OK) {
         tool_error("%s", hal_message());
         return TOOL_USAGE;

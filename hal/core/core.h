@@ -160,8 +160,7 @@ void hal_devices_let_exit(void);
 /* Releases a reference; the last one ends the device. */
 void hal_device_unreference(struct hal_device *device);
 
-/* Completes a new object with `destroy` set: its handle, its label (taken over), its place in the
- * list. */
+/* Completes a new object with `destroy` set: its handle, its label (taken over), its list entry. */
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
 
 /* The same for an object created by the core itself, which is reported to the chain. Copies
@@ -320,8 +319,7 @@ void hal_name_unused(const char *file);
 
 /* ---- Layers (layers.c) -------------------------------------------------------------------- */
 
-/* Begins the capture that `settings` request, if any. A failure is reported and has no other
- * effect. */
+/* Begins the capture that `settings` request, if any. A failure is only reported. */
 void hal_profiling_begin_from_settings(struct hal_device *device,
                                        const struct hal_settings *settings);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The drivers, those of this library and those loaded on demand; their devices, and opening one by
- * URI: "scheme", "scheme://path", "scheme?name=value&name=value". Above the core, which knows no
- * driver. */
+ * URI: "scheme", "scheme://path", "scheme?name=value&name=value". Above the core. */
 #include "hal/base/mem.h"
 #include "hal/core/core.h"
 

@@ -36,8 +36,7 @@ struct diff_piece {
     uint64_t origin; /* enum diff_origin */
 };
 
-/* A range of mapped memory that a submission accesses, with its contents when the submission
- * starts. */
+/* A range of mapped memory that a submission accesses, with its contents at the start. */
 struct diff_range {
     uint64_t buffer, begin, end;
     uint64_t key; /* hash of the buffer's label and size */
@@ -115,8 +114,7 @@ void diff_describe_command(struct diff_side *side, const struct diff_command *co
 void diff_describe_found(struct diff_side *side, const struct diff_found *found,
                          struct trace_text *text);
 
-/* The digest of the bytes of a read or write, if it is `known`. HAL_CORRUPT: the bytes are
- * damaged. */
+/* The digest of the bytes of a read or write, if it is `known`. HAL_CORRUPT: damaged bytes. */
 enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
                             bool *out_known, uint8_t out_sha256[32]) HAL_CHECKED;
 
@@ -128,8 +126,7 @@ struct diff_object *diff_object(const struct diff_side *side, uint64_t id);
 enum hal_status diff_transient_take(struct diff_side *side,
                                     const struct trace_submit *submit) HAL_CHECKED;
 
-/* Adds the position of the buffer's byte to the hash: relative to its allocation, if it is in
- * one. */
+/* Adds the position of the buffer's byte to the hash: relative to its allocation, if any. */
 uint64_t diff_transient_place(const struct diff_side *side, uint64_t hash, uint64_t buffer,
                               uint64_t offset);
 void diff_transient_finish(struct diff_side *side);

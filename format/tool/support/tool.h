@@ -49,8 +49,7 @@ extern const struct tool_command *const tool_commands[]; /* NULL-terminated */
 /* Prints "hal-trace: " and the text to standard error. */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
 
-/* Prints the calling thread's message if `status` is a failure; returns the matching exit
- * status. */
+/* Prints the calling thread's message if `status` is a failure; returns the exit status. */
 int tool_fail(enum hal_status status);
 
 /* ---- The command line ---------------------------------------------------------------------- */
@@ -62,8 +61,8 @@ struct tool_words {
     int exit_status; /* if tool_parse returns false */
 };
 
-/* Parses a command's options into `user`. False: reported an error, or printed --help or
- * --version. */
+/* Parses a command's options into `user`. False: reported an error, or printed --help or --version.
+ */
 bool tool_parse(const struct tool_command *command, char **argv, void *user,
                 struct tool_words *out_words);
 
@@ -129,8 +128,7 @@ bool tool_output_check(const char *command, const struct trace_rewrite_options *
 enum hal_status tool_add_edit(struct trace_header *header, const char *edit,
                               const char ***out_edits) HAL_CHECKED;
 
-/* Reports a failure and returns the matching exit status; on HAL_OK prints `words` to standard
- * output. */
+/* Reports a failure and returns the matching exit status; on HAL_OK prints `words`. */
 int tool_written(enum hal_status status, const char *path, const char *words);
 
 /* 1234567 as "1.2 MiB". */

@@ -49,8 +49,7 @@ void msl_cache_see_unmapped(void);
 enum hal_status msl_cache_publish(const char *built, const char *path,
                                   const struct msl_key *key) HAL_CHECKED;
 
-/* Small contents as an entry of their own; the text has no trailer. HAL_NOT_FOUND: no valid
- * entry. */
+/* Small contents as an entry of their own; the text has no trailer. HAL_NOT_FOUND: none. */
 enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
                                size_t bytes) HAL_CHECKED;
 /* The same at any length; appended. */

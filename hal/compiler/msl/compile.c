@@ -246,8 +246,7 @@ static enum hal_status run_pass(const struct job *job, const char *work)
     return status;
 }
 
-/* In three steps: clang compiles, the barrier fission pass transforms and optimises, a linker
- * links. */
+/* In three steps: clang compiles, the barrier fission pass transforms and optimises, ld links. */
 static enum hal_status build_by_pass(const struct job *job, const struct msl_text *program,
                                      const char *work)
 {

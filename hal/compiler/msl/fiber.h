@@ -20,8 +20,7 @@ struct msl_fiber {
     void *shadow; /* thread sanitizer */
 };
 
-/* Address space for the stacks of `count` fibers, each with a guard page below it; committed on
- * touch. */
+/* Address space for the stacks of `count` fibers, each above a guard page; committed on touch. */
 struct msl_stacks {
     char *memory;
     size_t count;

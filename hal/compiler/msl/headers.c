@@ -121,8 +121,7 @@ static const char *const flags[] = {
 #if defined(__aarch64__)
     "-mno-outline-atomics", /* whose functions detect the processor on loading */
 #endif
-    "-fmax-type-align=1", /* a GPU requires no alignment for vectors in memory, and sources rely on
-                             that */
+    "-fmax-type-align=1", /* GPUs need no alignment for vectors in memory, as sources know */
     "-fno-caret-diagnostics",
     "-fno-show-column",
     "-fno-color-diagnostics",

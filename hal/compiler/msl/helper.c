@@ -16,8 +16,7 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* In the installation whose programs are in PATH: a statically linked program does not know its
- * origin. */
+/* In the installation whose programs are in PATH: a static program does not know its origin. */
 static bool find_by_path(const char *name, char *out_path, size_t bytes)
 {
     const char *folder = getenv("PATH");

@@ -152,8 +152,7 @@ HAL_API size_t msl_library_constant_count(const struct msl_library *library);
 HAL_API struct msl_constant_info msl_library_constant(const struct msl_library *library,
                                                       size_t index);
 
-/* A buffer that a kernel reaches through a pointer in another buffer, in a launch with bounds
- * checks. */
+/* A buffer that a kernel reaches through a pointer in another buffer, with bounds checks. */
 struct msl_member {
     void *data;
     uint64_t bytes;

@@ -223,8 +223,7 @@ static uint32_t own_lane(void)
     return current->running->index % MSL_SIMD_WIDTH;
 }
 
-/* The running thread has left its bounds, as the thread's message says: no thread of its group
- * continues. */
+/* The running thread has left its bounds, as the thread's message says: its group ends. */
 static void stop_group(struct msl_worker *worker)
 {
     uint32_t position[3];

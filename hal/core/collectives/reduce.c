@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves and reduces the data of a collective. The ranks' values are combined piece by piece, always
  * in rank order and in the same wide type, so that the same contents give the same bytes; a piece
- * is written when all ranks' values have been read, so that working in place needs no special
- * case. */
+ * is written when all ranks' values have been read, so that in place needs no special case. */
 #include "hal/core/collectives/rendezvous.h"
 
 #include <assert.h>

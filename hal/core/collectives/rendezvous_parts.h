@@ -37,8 +37,7 @@ struct hal_group {
     struct hal_rank ranks[];
 };
 
-/* The lock and list of all groups, and how long ranks may wait before the log warns; 0: no
- * warning. */
+/* The lock and list of all groups, and how long ranks may wait before the log warns; 0: never. */
 extern pthread_mutex_t hal_rendezvous_lock;
 extern struct hal_group *hal_groups;
 extern int64_t hal_rendezvous_warn_after_ns;

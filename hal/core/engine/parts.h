@@ -32,8 +32,7 @@ enum hal_status hal_timeline_check_submission(const struct hal_submission *submi
  * the caller fails the semaphore with hal_message(), since there is no call to return it from. */
 enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t value) HAL_CHECKED;
 
-/* Locked, for wait_idle: HAL_TIMEOUT because the submission waits for the value; NULL: it is
- * running. */
+/* Locked, for wait_idle: HAL_TIMEOUT because the submission waits for the value; NULL: it runs. */
 enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_semaphore *semaphore,
                                        uint64_t value) HAL_CHECKED;
 

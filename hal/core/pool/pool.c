@@ -56,8 +56,7 @@ static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_s
     return true;
 }
 
-/* A finished orphan is freed; the semaphores of successful ones are reused. False: it stays for
- * now. */
+/* A finished orphan is freed; the semaphores of successful ones are reused. False: it stays. */
 static bool reap_one_locked(struct hal_pool *pool, struct hal_pool_release *release,
                             struct hal_pool_garbage *garbage)
 {

@@ -282,16 +282,14 @@ void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t 
  * memory. */
 struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count);
 
-/* Unclaimed tiles will do nothing; the run's status is unchanged. Any thread, while the run is in
- * flight. */
+/* Unclaimed tiles will do nothing; the run's status is unchanged. Any thread, during the run. */
 void cpu_run_cancel(struct cpu_run *run);
 
 /* The same, with the status and this thread's message; the first of several failures counts. */
 void cpu_run_fail(struct cpu_run *run, enum hal_status status);
 
 /* The run begins, or a phase has ended: makes phases that waited for it ready. Concurrent calls
- * leave this to the thread already doing it. Returns true to one thread when everything has
- * ended. */
+ * leave this to the thread already doing it. Returns true to one thread when all has ended. */
 bool cpu_run_advance(struct cpu_run *run);
 
 /* ---- Workers (run.c) ---------------------------------------------------------------------- */

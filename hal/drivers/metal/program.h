@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of translating an ended command buffer, and its encoding. Private to the Metal
- * driver. */
+/* The result of translating an ended command buffer, and its encoding. Private to the driver. */
 #ifndef HAL_METAL_PROGRAM_H
 #define HAL_METAL_PROGRAM_H
 

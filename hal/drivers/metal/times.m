@@ -3,8 +3,7 @@
  * their clock: Apple's at the ends of an encoder, so each dispatch gets its own encoder; others
  * between commands, where a barrier excludes the neighbours from the measurement. Both isolate
  * dispatches; the times are those of dispatches that run alone. Metal provides a process some 32
- * sample buffers of 4096 samples: they are kept and reused, and a dispatch without a sample is not
- * timed. */
+ * sample buffers of 4096 samples: they are reused; dispatches without a sample are not timed. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/program.h"
 

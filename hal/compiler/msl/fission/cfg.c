@@ -94,8 +94,7 @@ static size_t set_size(const ir_bits *set, size_t words)
     return size;
 }
 
-/* Of all blocks that post-dominate the block, the nearest one is itself post-dominated by all
- * others. */
+/* Of all blocks that post-dominate the block, the nearest one is post-dominated by all others. */
 size_t cfg_immediate_post_dominator(const struct cfg *cfg, size_t block)
 {
     size_t best = SIZE_MAX, best_size = 0;

@@ -67,8 +67,7 @@ static uint64_t count_strips(const struct fission *f, ir_block block, const stru
     return (next.constant - first->constant) / fission_thread_count(f);
 }
 
-/* Whether `block` is in a loop, and `value` is recomputed in each iteration of the innermost
- * one. */
+/* Whether `block` is in a loop, and `value` is recomputed in each iteration of the innermost. */
 static bool turns_with(struct fission *f, ir_block block, ir_value value)
 {
     if (!LLVMIsAInstruction(value))

@@ -33,7 +33,7 @@ struct msl_abi_runtime {
     const void *(*exchange)(const void *value, uint32_t bytes, const void *site,
                             uint32_t *out_active);
     uint32_t (*lane)(void);
-    /* Reports the position of the thread's next exchange. If it is never called, code addresses are
+    /* Reports the position of the thread's next exchange. If never called, code addresses are
      * compared. */
     void (*position)(const uint32_t *words, uint32_t count);
     /* With bounds checks: returns the untagged address of `bytes` bytes that the running thread

@@ -485,8 +485,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
                          simdgroup});
     }
 
-    /* Calls the function of one thread as if it ran a whole group, which it will after
-     * splitting. */
+    /* Calls the function of one thread as if it ran a whole group, as it will later. */
     template <uint32_t x, uint32_t y, uint32_t z>
     static void run_split(const msl_abi_launch *launch, uint64_t first, uint64_t last)
     {

@@ -92,8 +92,7 @@ namespace simd
 using namespace metal;
 }
 
-/* Our only macros visible to sources, with reserved names: the code that our lexer generates needs
- * them. */
+/* Our only macros visible to sources, with reserved names: generated code needs them. */
 #define __MSL_KERNEL    static inline __attribute__((always_inline))
 #define __MSL_ENTRIES   __attribute__((used, section("msl_kernels")))
 #define __MSL_VARIABLES __attribute__((used, section("msl_variables")))
