@@ -81,7 +81,7 @@ static void write_line_marker(const char *directive, const char *file, struct ms
     for (const char *at = file; *at; at++) {
         if (*at == '"' || *at == '\\')
             msl_text_append(text, "\\", 1);
-        msl_text_append(text, *at == '\n' ? " " : at, 1);
+        msl_text_append(text, *at == '\n' || *at == '\r' ? " " : at, 1); /* either ends the line */
     }
     msl_text_append_string(text, "\"\n");
 }

@@ -267,7 +267,7 @@ TEST(notes_must_describe_the_frame)
     refuse(&h, HAL_CORRUPT, "note about the frame");
     prepare(&h);
     h.piece_count = 2; /* a continuation that is not there */
-    refuse(&h, HAL_CORRUPT, "1 pieces, its note says 2");
+    refuse(&h, HAL_CORRUPT, "1 piece, its note says 2");
     prepare(&h);
     h.has_continuation = true; /* one that no note speaks of */
     refuse(&h, HAL_CORRUPT, "2 pieces, its note says 1");
@@ -459,7 +459,7 @@ TEST(contents_are_not_countless)
 {
     assert_int_equal(read_contents_beyond_the_limit(0), HAL_OK);
     assert_int_equal(read_contents_beyond_the_limit(1), HAL_CORRUPT);
-    assert_non_null(strstr(hal_message(), "1 more contents at byte "));
+    assert_non_null(strstr(hal_message(), "1 more content at byte "));
     assert_non_null(strstr(hal_message(), "follow 25165824, the limit is 25165824"));
     assert_non_null(strstr(hal_message(), path));
 }

@@ -167,6 +167,21 @@ TEST(names_and_lines_of_the_user)
     expect_message("original.metal:41: error: use of undeclared identifier 'oops'");
 }
 
+/* Each source is another one, for the name is no part of what the cache compares. */
+TEST(names_with_line_ends)
+{
+    static const char *const names[] = {"a\nb.metal", "a\rb.metal", "a.metal\r"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[256];
+        const int bytes =
+            snprintf(text, sizeof text, HEAD "kernel void f(device int *o) { o[0] = %zu; }\n", i);
+        const struct msl_source source = {.name = names[i], .text = text, .bytes = (size_t)bytes};
+        struct msl_library *library;
+        assert_int_equal(msl_compile(&source, &library), HAL_OK);
+        msl_library_destroy(library);
+    }
+}
+
 TEST(sources_that_are_none)
 {
     struct msl_library *library;

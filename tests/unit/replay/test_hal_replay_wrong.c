@@ -107,7 +107,7 @@ TEST_ON(wrong_usage_is_explained, struct fixture *fixture)
         {"--repeat=-1", "1 to 1000000"},
         {"--repeat=two", "--repeat=two"},
         {"--timeout=never", "--timeout=never"},
-        {"--timeout=0", "0.001"},
+        {"--timeout=0", "1ms"},
         {"--fill=256", "0 to 255"},
         {"--memory-limit=1X", "512M"},
         {"--memory-limit=0", "512M"},
