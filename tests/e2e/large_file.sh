@@ -20,8 +20,8 @@ trace info --json large.pb.zst
 says stdout '"contents":1031,"content_bytes":4320133142'
 trace dump large.pb.zst
 same "$(tail -n 3 stdout | grep -o '#10[0-9]*.*size=22')" "#1032 main: buffer_create buffer=2 size=22
-#1033 main: host_write buffer=2 offset=0 size=22
-#1034 main: host_read buffer=2 offset=0 size=22" "the last events"
+#1033 main: host_write buffer=2 'behind' offset=0 size=22
+#1034 main: host_read buffer=2 'behind' offset=0 size=22" "the last events"
 trace extract --content=1031 large.pb.zst
 same "$(tr -d '\0' <stdout)" "beyond four gibibytes" "the last content"
 trace stats --json large.pb.zst

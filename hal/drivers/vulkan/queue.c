@@ -192,7 +192,7 @@ static void fail_to_end(struct vulkan_submission *submission, VkResult result)
 static void give_up(struct vulkan_submission *submission)
 {
     struct vulkan_device *device = submission->queue->device;
-    char name[160], why[512];
+    char name[160], why[640];
     snprintf(why, sizeof why,
              "'%s' was given up: %s has not ended after %s (the parameter watchdog of "
              "the device)",
