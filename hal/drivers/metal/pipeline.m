@@ -169,8 +169,8 @@ static enum hal_status check_entry(const struct metal_device *device,
                         hal_count((unsigned long long)threads, "thread", "threads").text,
                         (unsigned long long)most);
     return hal_check_entry_workgroup_memory(wanted, taken,
-                                        entry->pipeline.staticThreadgroupMemoryLength,
-                                        device->device.maxThreadgroupMemoryLength);
+                                            entry->pipeline.staticThreadgroupMemoryLength,
+                                            device->device.maxThreadgroupMemoryLength);
 }
 
 /* Each buffer that the kernel takes is a descriptor set, or its constants. */
@@ -254,8 +254,8 @@ static enum hal_status make_pipeline(struct building *building, id<MTLFunction> 
     building->descriptors[index] = descriptor;
     if (!entry->pipeline)
         return hal_fail(HAL_INVALID, "kernel '%s': %s", wanted->name, metal_error_text(error));
-    entry->workgroup_size =
-        MTLSizeMake(wanted->workgroup_size[0], wanted->workgroup_size[1], wanted->workgroup_size[2]);
+    entry->workgroup_size = MTLSizeMake(wanted->workgroup_size[0], wanted->workgroup_size[1],
+                                        wanted->workgroup_size[2]);
     memcpy(entry->workgroup_argument_bytes, wanted->workgroup_argument_bytes,
            sizeof entry->workgroup_argument_bytes);
     if (where) {
