@@ -369,7 +369,7 @@ enum hal_status hal_check_entry_workgroup_memory(const struct hal_entry_point *e
     }
     if (total > limit)
         return hal_fail(HAL_INVALID,
-                        "kernel '%s' uses %s of threadgroup memory, the limit is %" PRIu64,
+                        "kernel '%s' uses %s of workgroup memory, the limit is %" PRIu64,
                         entry->name, hal_count(total, "byte", "bytes").text, limit);
     return HAL_OK;
 }
