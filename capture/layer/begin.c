@@ -20,7 +20,7 @@ HAL_API hal_layer_begin hal_capture_begin;
 enum {
     DEFAULT_STAGING_MIB = 256,
     DEFAULT_RING_KIB = 8 << 10,
-    DEFAULT_COPIES_MIB = 1 << 10, /* where nobody knows how much memory there is */
+    DEFAULT_COPIES_MIB = 1 << 10, /* if the size of memory is unknown */
     SMALLEST_RING_KIB = CAPTURE_LEAST_RING_BYTES >> 10,
     LARGEST_RING_KIB = 1 << 20,
     LARGEST_STAGING_MIB = 1 << 18,

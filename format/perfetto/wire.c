@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages are written as they come; a length, whose bytes nobody knows before, moves what it
- * counts. */
+/* Encodes messages in one pass: the size of a length field is known only after its payload, which
+ * then moves to make room. */
 #include "format/perfetto/wire.h"
 
 #include <string.h>

@@ -27,21 +27,21 @@ struct trace_track {
     uint64_t id; /* settable by the writer; 0: it is new */
 };
 
-/* A slice that begins or ends is one of two, which are told apart: begin_ns is its time. */
+/* Begin and end may come as two slices; begin_ns is the time of either. */
 enum trace_slice_phase { TRACE_SLICE_WHOLE, TRACE_SLICE_BEGINS, TRACE_SLICE_ENDS };
 
-/* A name is borrowed from the trace, or lies in `text`: a slice must not be copied. */
+/* Must not be copied: `name` points into the trace or into `text`. */
 struct trace_slice {
     enum trace_slice_phase phase;
-    int64_t begin_ns, end_ns;                  /* the same: an instant, when it is whole */
-    bool is_timed;                             /* of work: the device told when */
+    int64_t begin_ns, end_ns;                  /* equal: an instant, if the slice is whole */
+    bool is_timed;                             /* work whose times the device measured */
     const char *name;                          /* any bytes */
     const struct trace_collective *collective; /* what the work is; NULL: none */
     const struct trace_kernel *kernel;         /* of a dispatch; NULL: unknown */
     char text[TRACE_SLICE_NAME_BYTES];
 };
 
-/* What numbers of the trace mean; NULL for those that it does not have. */
+/* Looks up numbers of the trace; the functions return NULL for a number that it does not have. */
 struct trace_timeline_source {
     const void *of;
     const char *(*string)(const void *of, uint32_t id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as every program takes and prints them (docs/locators.md): a duration is "12.345 ms"; a
- * moment, which counts from the first event of a trace, "@12.345678ms", exact to the nanosecond.
- * Nothing here depends on the locale. */
+/* Parses and prints times for all programs (docs/locators.md). A duration is "12.345 ms"; a moment
+ * counts from the first event of a trace and is exact to the nanosecond: "@12.345678ms". Nothing
+ * here depends on the locale. */
 #ifndef HAL_BASE_MOMENT_H
 #define HAL_BASE_MOMENT_H
 
@@ -10,15 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All of the text: a decimal number, with an optional sign, and ns, us, µs, ms, s, m, min or h, or
- * nothing for `unit_ns` nanoseconds.
- * False: the text is no time, or too large for nanoseconds. */
+/* Parses the whole text: a decimal number with optional sign, and ns, us, µs, ms, s, m, min or h,
+ * or no unit for `unit_ns` nanoseconds. False: not a time, or out of range. */
 HAL_API bool hal_time_parse(const char *text, int64_t unit_ns, int64_t *out_ns);
 
 /* The same with an optional '@'. */
 HAL_API bool hal_moment_parse(const char *text, int64_t unit_ns, int64_t *out_ns);
 
-/* As hal_time_parse; seconds without a unit. False, too: it is not in `least_ns`...`most_ns`. */
+/* Like hal_time_parse, in seconds if there is no unit. False also if the time is not from
+ * `least_ns` to `most_ns`. */
 HAL_API bool hal_duration_parse(const char *text, int64_t least_ns, int64_t most_ns,
                                 int64_t *out_ns);
 

@@ -278,7 +278,7 @@ enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char 
  * another option has an illegal value. */
 enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
 
-/* "#s3..#s5", "#s3", "#s3..", "signal". */
+/* Parses "#s3..#s5", "#s3", "#s3..", "signal". */
 bool hal_capture_range_parse(const char *text, struct hal_capture_range_spec *out_place);
 
 /* How long the end of a capture waits for work in flight. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command buffer during recording: reserves space for segments and retains the objects that they
- * name. Private to the core's recording.c, commands.c and seal.c. */
+/* A command buffer during recording: reserves space for commands and retains the objects that they
+ * name. Private to the core's recording.c, commands.c and recording_end.c. */
 #ifndef HAL_RECORDING_H
 #define HAL_RECORDING_H
 
@@ -42,10 +42,10 @@ bool hal_record_grow(struct hal_command_buffer *commands, size_t more_bytes);
 bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *object, size_t slot);
 enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands);
 void hal_record_note(struct hal_command_buffer *commands);
-/* Call inside the gate at the end of recording; one per segment, or NULL: unknown. */
+/* Call inside the gate at the end of recording; one per command, or NULL: unknown. */
 const uint32_t *hal_record_notes(struct hal_command_buffer *commands);
 
-/* Space for a segment at the arena's end, with its head filled in; hal_record_commit adds it. NULL
+/* Space for a command at the arena's end, with its head filled in; hal_record_commit adds it. NULL
  * if out of memory. `bytes` is rounded up to 8 with zero padding. */
 static inline void *hal_record_room(struct hal_command_buffer *commands, enum hal_command_kind kind,
                                     size_t bytes)

@@ -155,7 +155,7 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 static pthread_mutex_t overlap_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 
-/* A program that creates the pipelines of a library one after the other waits here in vain. */
+/* A program that creates the pipelines of a library one after another runs into the time limit. */
 static void meet(HMLibrary *library)
 {
     HMSource *const source = library->_source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_cost FILE COMMANDS: captures the end of command buffers with so many commands in all
- * above a driver that does nothing, so that what remains is the capture. For counting instructions:
- * tests/bench/capture_cost.sh. */
+/* capture_cost FILE COMMANDS: captures the end of command buffers with COMMANDS commands in total,
+ * above a driver that does nothing, so that only the capture costs anything. For counting
+ * instructions: tests/bench/capture_cost.sh. */
 #include "hal/base/mem.h"
 #include "tests/support/fake_driver.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a model is made, in steps that follow each other: ingest.c turns the file's records into
- * tables, tracks.c turns tables into tracks, analyse.c tracks into numbers, track_order.c gives
- * them their places. */
+/* Builds a model in successive steps: ingest.c converts the file's records to tables, tracks.c
+ * converts tables to tracks, analyse.c computes figures from tracks, and track_order.c sorts
+ * tracks. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 

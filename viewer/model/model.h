@@ -321,9 +321,8 @@ struct view_model {
     const char *truncated;             /* "" or what is missing */
     bool grows; /* still being written: unfinished work is not a failure yet */
     char *path;
-    int64_t origin_ns; /* CLOCK_MONOTONIC of the first event, from which all times count */
-    int64_t first_ns,
-        last_ns; /* the whole trace; first is 0, or less where a device's clock is off */
+    int64_t origin_ns;         /* CLOCK_MONOTONIC of the first event, from which all times count */
+    int64_t first_ns, last_ns; /* the whole trace; first may be negative */
     VIEW_TABLE(view_call, calls);
     VIEW_TABLE(view_failure, failures);
     VIEW_TABLE(view_what, whats);
@@ -455,13 +454,13 @@ static inline const struct view_what *view_call_what(const struct view_model *mo
     return &model->whats[call->what];
 }
 
-/* How much later than the capture the trace begins. */
+/* The time from the begin of the capture to the first event. */
 static inline int64_t view_model_late_ns(const struct view_model *model)
 {
     return model->origin_ns - model->header->start_ns;
 }
 
-/* When the host handed the submission in, and when it had; VIEW_NO_TIME: the file does not say. */
+/* When the host's submit call began, and when it returned; VIEW_NO_TIME: not in the file. */
 static inline int64_t view_submit_ns(const struct view_model *model,
                                      const struct view_submission *submission)
 {

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A short text by value, for use as an argument: printf("%s", view_bytes(bytes).text). Times are
- * hal/base/moment.h's. */
+/* A short text by value, for use as an argument: printf("%s", view_bytes(bytes).text).
+ * hal/base/moment.h prints times. */
 struct view_word {
     char text[48];
 };

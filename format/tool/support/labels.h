@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program called its objects: a number in a trace says nothing to who wrote it. */
+/* The labels that the program gave its objects: its authors know these, not the trace's numbers. */
 #ifndef FORMAT_TOOL_LABELS_H
 #define FORMAT_TOOL_LABELS_H
 
@@ -12,14 +12,14 @@ struct tool_labels {
     struct tool_table strings; /* by object */
 };
 
-/* Learns the label, if the event gives an object one. */
+/* Keeps the label, if the event gives an object one. */
 enum hal_status tool_labels_take(struct tool_labels *labels,
                                  const struct trace_event *event) HAL_CHECKED;
 
-/* Whether the event itself says what its object is called. */
+/* The event itself contains the label of its object. */
 bool tool_labels_given(const struct trace_event *event);
 
-/* Appends " 'weights'", or nothing where the object has none. */
+/* Appends " 'weights'", or nothing if the object has no label. */
 void tool_labels_add(const struct tool_labels *labels, const struct trace_reader *reader,
                      uint64_t object, struct trace_text *text);
 

@@ -30,19 +30,19 @@ struct tool_printer {
 void tool_print_record(struct tool_printer *printer, const struct trace_layout *layout,
                        const void *record);
 
-/* The first line of events as JSON: what makes their times absolute. */
+/* The first line of events as JSON: the origin that makes their times absolute. */
 void tool_print_origin_json(struct tool_printer *printer);
 
-/* One event as a whole JSON object, without its segments. */
+/* One event as a complete JSON object, without its segments. */
 void tool_print_event_json(struct tool_printer *printer, const struct trace_event *event);
 
-/* Whether nobody knows when the event was. */
+/* The trace does not say when the event happened. */
 static inline bool tool_has_no_time(const struct trace_event *event)
 {
     return !event->begin_ns && !event->end_ns;
 }
 
-/* Hostile times may not fit. */
+/* Wraps around: hostile times may overflow. */
 static inline int64_t tool_since(int64_t begin_ns, int64_t end_ns)
 {
     return (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/compiler/spirv makes MSL of SPIR-V, and says where the buffers are. */
+/* hal/compiler/spirv translates SPIR-V to MSL and reports the slots of its buffers. */
 #include "hal/drivers/shared/kernels.h"
 
 #include "hal/base/mem.h"

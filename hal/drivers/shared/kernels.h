@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the drivers' executables have in common: kernels in SPIR-V, where kernels expect their
- * bindings, and what an executable tells of itself. Each driver has a copy in its library. */
+/* What the drivers' executables have in common: the translation of SPIR-V, the slots where kernels
+ * expect their bindings, and reflection. Each driver's library contains a copy. */
 #ifndef HAL_SHARED_KERNELS_H
 #define HAL_SHARED_KERNELS_H
 
 #include "hal/compiler/spirv/spirv.h"
 #include "hal/driver.h"
 
-/* Which binding a kernel's buffer is. */
+/* The binding that a kernel's buffer belongs to. */
 struct hal_kernel_place {
     uint8_t set, binding;
 };
 
-/* What is in which [[buffer(i)]] of a kernel in the Metal Shading Language. */
+/* The contents of each [[buffer(i)]] of a kernel in the Metal Shading Language. */
 struct hal_kernel_slots {
     uint32_t constant_bytes, constants_slot;
-    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    uint32_t sizes_slot; /* buffer that receives the sizes of all buffers; SPIRV_NO_SLOT: none */
     struct hal_kernel_place places[HAL_MAX_BINDINGS];
 };
 
@@ -27,7 +27,7 @@ enum hal_status hal_kernel_slots_of_spirv(const struct hal_entry_point *wanted,
                                           const struct spirv_entry *where,
                                           struct hal_kernel_slots *out_slots) HAL_CHECKED;
 
-/* NULL: nothing is bound there; the core sees to it that kernels have what they take. */
+/* NULL: nothing is bound there. The core has checked that the kernel needs nothing there. */
 const struct hal_binding *hal_kernel_binding(const struct hal_kernel_slots *slots, uint32_t slot,
                                              const struct hal_dispatch_state *state);
 /* The bytes of each buffer, for kernels that ask how long an array is. */
@@ -35,7 +35,7 @@ void hal_kernel_list_sizes(const struct hal_kernel_slots *slots,
                            const struct hal_dispatch_state *state,
                            uint32_t out_sizes[HAL_MAX_BINDINGS]);
 
-/* As the translator takes them; the caller owns them. NULL: memory is out. */
+/* Converts the constants for the translator; the caller owns them. NULL: out of memory. */
 struct spirv_constant *hal_kernel_constants(const struct hal_executable_desc *desc);
 enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
                                      const struct hal_executable_variant *variant,
@@ -43,15 +43,15 @@ enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
 
 /* ---- Reflection ---------------------------------------------------------------------------- */
 
-/* What a layout promises, where nobody looks into argument buffers: the caller owns the list.
- * HAL_NO_MEMORY. */
+/* Lists the bindings of a layout, for drivers that cannot reflect argument buffers. The caller owns
+ * the list. HAL_NO_MEMORY. */
 enum hal_status hal_kernel_list_layout(const struct hal_entry_point *wanted,
                                        const struct hal_pipeline_layout *layout,
                                        struct hal_entry_binding **out_bindings,
                                        uint32_t *out_count) HAL_CHECKED;
 
 struct hal_constant_info hal_kernel_constant_info(const struct spirv_constant_info *constant);
-/* Says which constants were given a value, and brings them into the order of reflection. */
+/* Marks the constants that were given a value, and sorts them in the order of reflection. */
 void hal_kernel_order_constants(struct hal_constant_info *constants, size_t count,
                                 const struct hal_constant *given, size_t given_count);
 

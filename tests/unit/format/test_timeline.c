@@ -95,7 +95,7 @@ TEST(groups_hold_what_is_between_their_ends)
     trace_recorded_finish(&recorded);
 }
 
-/* What runs in submission `number`; 0: nobody knows. */
+/* The workgroups of the kernel in submission `number`; 0: unknown. */
 static uint32_t groups_of(const struct trace_recorded *recorded, uint64_t number)
 {
     const struct trace_dispatch_time time = {.dispatch = 0};

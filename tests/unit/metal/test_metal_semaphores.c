@@ -121,7 +121,7 @@ TEST(threads_wait)
     hal_device_release(device);
 }
 
-/* What is submitted to one queue ends in that order, whoever tells of the ends: else values that
+/* Submissions of one queue end in order, whichever thread reports the ends: otherwise values that
  * only rise would fall. Most of it is empty, and then quick. */
 TEST(a_queue_ends_in_order)
 {
