@@ -48,10 +48,10 @@ static enum hal_status write_svg(const struct view_screen *screen, const char *p
     }
     FILE *file = fopen(path, "wx");
     if (!file && errno == EEXIST)
-        return hal_fail(HAL_IO,
-                        "'%s' exists: hal-view replaces nothing; --svg=- writes to standard "
-                        "output",
-                        path);
+        return hal_fail(
+            HAL_IO,
+            "'%s' exists: hal-view does not overwrite files; --svg=- writes to standard output",
+            path);
     if (!file)
         return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
     view_screen_write_svg(screen, file);
@@ -375,8 +375,9 @@ static int finish(struct view_model *model, const struct view_options *o, enum h
     if (status == HAL_OK && model)
         status = judge(model, o, &failed);
     if (status == HAL_OK && model && o->condition_count && !model->health && !failed)
-        status = hal_fail(HAL_CORRUPT, "%s: conditions cannot be judged on a part: %s", o->path,
-                          model->truncated);
+        status =
+            hal_fail(HAL_CORRUPT, "%s: conditions cannot be evaluated on an incomplete trace: %s",
+                     o->path, model->truncated);
     view_model_close(model);
     if (status == HAL_OK)
         return failed ? EXIT_CONDITION : EXIT_SUCCESS;

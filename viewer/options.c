@@ -33,7 +33,7 @@ static enum hal_status parse_size(const char *text, struct view_options *o)
     char columns[16];
     const char *x = strchr(text, 'x');
     if (!x || x - text >= (int)sizeof columns)
-        return hal_fail(HAL_INVALID, "--size=%s: expected COLUMNSxROWS, like 120x32", text);
+        return hal_fail(HAL_INVALID, "--size=%s: expected COLUMNSxROWS, such as 120x32", text);
     snprintf(columns, sizeof columns, "%.*s", (int)(x - text), text);
     HAL_TRY(parse_number("size", columns, 1, 1000, &o->columns));
     return parse_number("size", x + 1, 1, 1000, &o->rows);
@@ -123,22 +123,23 @@ static const struct hal_option table[] = {
     {.help = "What is shown:"},
     {.name = "print",
      .argument = "[=LIST]",
-     .help = "text instead of the screen: summary (default), timeline, submissions, gaps, "
-             "findings, kernels, memory, iterations; several with commas. Also without a terminal",
+     .help =
+         "text instead of the screen: summary (default), timeline, submissions, gaps, findings, "
+         "kernels, memory, iterations; several separated by commas. Also without a terminal",
      .take = take_value,
      .id = PRINT},
     {.name = "diff",
      .argument = "[=B]",
-     .help = "compare the traces A and B, in this order: totals, scopes, kernels, and whether they "
-             "differ by more than chance; --diff=B A is the old spelling",
+     .help = "compare the traces A and B, in this order: totals, scopes, kernels, and whether the "
+             "differences are significant; --diff=B A is the old spelling",
      .take = take_value,
      .id = DIFF},
     {.name = "json",
-     .help = "--print or --diff as JSON, one object per line",
+     .help = "print --print or --diff as JSON, one object per line",
      .target = offsetof(struct view_options, json)},
     {.name = "fail-on",
      .argument = "CONDS",
-     .help = "exit with status 1 when one of these holds: 'gaps>10%,syncs>100', of gaps, syncs, "
+     .help = "exit with status 1 if one of these holds: 'gaps>10%,syncs>100', about gaps, syncs, "
              "submissions, failures, races (accesses to the same bytes that nothing orders), "
              "findings:NAME",
      .take = take_value,
@@ -150,7 +151,7 @@ static const struct hal_option table[] = {
      .take = take_value,
      .id = WIDTH},
     {.name = "dump-frame",
-     .help = "print what the screen would show",
+     .help = "print the contents of the screen",
      .target = offsetof(struct view_options, dump)},
     {.name = "svg",
      .argument = "FILE",
@@ -163,34 +164,34 @@ static const struct hal_option table[] = {
      .id = SIZE},
     {.name = "keys",
      .argument = "KEYS",
-     .help = "hit these keys before: 'wwl]<Enter>'",
+     .help = "press these keys first: 'wwl]<Enter>'",
      .target = offsetof(struct view_options, keys)},
     {.name = "color",
      .argument = "WHEN",
-     .help = "auto, never, 8, 16, 256, truecolor, always; other than auto also in frames and "
-             "timelines that are printed",
+     .help = "auto, never, 8, 16, 256, truecolor, always; a value other than auto also applies to "
+             "printed frames and timelines",
      .take = take_value,
      .id = COLOR},
     {.name = "ascii",
-     .help = "use ASCII characters alone; else what the locale has",
+     .help = "use only ASCII characters; default: what the locale supports",
      .target = offsetof(struct view_options, ascii)},
     {.name = "utf8",
-     .help = "use all characters, whatever the locale says",
+     .help = "use all characters in any locale",
      .target = offsetof(struct view_options, utf8)},
     {.help = "On a terminal:"},
     {.name = "follow",
      .letter = 'f',
-     .help = "read the file again while it is being written",
+     .help = "reread the file while it is being written",
      .target = offsetof(struct view_options, follow)},
     {.name = "plain",
-     .help = "a line at a time: commands in words, answers as text; for screen readers and "
-             "scripts. help lists the commands",
+     .help = "line mode for screen readers and scripts: commands in words, answers as text. help "
+             "lists the commands",
      .target = offsetof(struct view_options, plain)},
     {.name = "no-mouse",
      .help = "leave the mouse to the terminal",
      .target = offsetof(struct view_options, no_mouse)},
     {.name = "frame-count",
-     .help = "count frames in the first row",
+     .help = "show frame counts in the first row",
      .target = offsetof(struct view_options, frame_count)},
     {0},
 };
@@ -239,7 +240,7 @@ static enum hal_status take_words(const struct hal_words *words, struct view_opt
     if (!two && words->count > 1)
         return hal_fail(HAL_INVALID, "expected one file, not '%s' and '%s'%s: see hal-view --help",
                         words->words[0], words->words[1],
-                        o->print ? " (a list stands behind '=': --print=LIST)" : "");
+                        o->print ? " (use '=' for a list: --print=LIST)" : "");
     if (!words->count)
         return hal_fail(HAL_INVALID, "expected one file: see hal-view --help");
     o->path = words->words[0];
@@ -251,11 +252,12 @@ static enum hal_status take_words(const struct hal_words *words, struct view_opt
 static enum hal_status check_together(const struct view_options *o)
 {
     if (o->diff && (o->print || o->dump || o->svg || o->follow || o->plain))
-        return hal_fail(HAL_INVALID, "--diff stands alone: without --print, --dump-frame, --svg, "
-                                     "--follow and --plain");
+        return hal_fail(
+            HAL_INVALID,
+            "--diff cannot be combined with --print, --dump-frame, --svg, --follow or --plain");
     if (o->plain && (o->print || o->dump || o->svg || o->follow))
-        return hal_fail(HAL_INVALID, "--plain stands alone: without --print, --dump-frame, --svg "
-                                     "and --follow");
+        return hal_fail(HAL_INVALID,
+                        "--plain cannot be combined with --print, --dump-frame, --svg or --follow");
     return HAL_OK;
 }
 
@@ -281,7 +283,7 @@ enum hal_status view_options_parse(char **argv, struct view_options *o)
     if (!screen && !o->dump && !o->svg && !only_judged && !o->plain && !o->diff)
         o->print = true;
     if (o->follow && (o->print || o->dump || o->svg || only_judged))
-        return hal_fail(HAL_INVALID, "--follow needs a terminal to show the file in");
+        return hal_fail(HAL_INVALID, "--follow needs a terminal to show the file on");
     o->judge_only = only_judged && !o->dump && !o->svg;
     bool any = false;
     for (size_t i = 0; i < VIEW_REPORT_COUNT; i++)

@@ -72,5 +72,5 @@ void capture_call_measure(struct capture_thread *thread, int64_t begin_ns)
 
 void capture_no_memory(struct capture *capture, const char *what)
 {
-    capture_stop(&capture->stream, HAL_NO_MEMORY, "no memory for recording %s", what);
+    capture_stop(&capture->stream, HAL_NO_MEMORY, "no memory to record %s", what);
 }

@@ -55,7 +55,7 @@ void capture_record_unsupported(const struct capture_call *call, uint64_t ticket
     va_end(arguments);
     if (call->status == HAL_OK) {
         atomic_fetch_add(&call->thread->stream->unsupported_calls, 1);
-        hal_log(HAL_LOG_WARN, "%s is left out of the trace: %s", name, text);
+        hal_log(HAL_LOG_WARN, "%s is not in the trace: %s", name, text);
     }
     const uint32_t called = capture_string(call->thread, name);
     const uint32_t message = capture_message(call->thread, text);

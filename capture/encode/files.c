@@ -94,7 +94,7 @@ static bool record_bytes(struct capture_thread *thread, struct trace_file *file,
         hal_log(HAL_LOG_WARN, "of file '%s' the capture has %llu of %s: %s", path,
                 (unsigned long long)done,
                 hal_count((unsigned long long)file->file_bytes, "byte", "bytes").text,
-                got == 0 ? "it has become shorter" : strerror(data ? errno : ENOMEM));
+                got == 0 ? "it has been truncated" : strerror(data ? errno : ENOMEM));
     free(data);
     if (descriptor >= 0)
         close(descriptor);
@@ -106,9 +106,8 @@ void capture_record_file(struct capture_thread *thread, const char *path, uint32
     struct capture_stream *stream = thread->stream;
     struct stat about;
     if (stat(path, &about) != 0) {
-        hal_log(HAL_LOG_WARN,
-                "file '%s', which a queue reads from: %s: the trace does not say more", path,
-                strerror(errno));
+        hal_log(HAL_LOG_WARN, "file '%s', which a queue reads: %s: the trace has no more about it",
+                path, strerror(errno));
         return;
     }
     if (is_known(stream, path, &about))

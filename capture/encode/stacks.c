@@ -246,7 +246,7 @@ static uint32_t number(struct capture_stacks *stacks, struct capture_thread *thr
     const uint32_t id =
         capture_table_number(&stacks->stacks, frames + first, count * sizeof *frames, &is_new);
     if (!id) {
-        capture_stop(thread->stream, HAL_NO_MEMORY, "no room for more than %u different stacks",
+        capture_stop(thread->stream, HAL_NO_MEMORY, "no space for more than %u different stacks",
                      stacks->stacks.count);
         return 0;
     }

@@ -40,8 +40,7 @@ static enum hal_status check_file(const char *file)
                         hal_count(length, "byte", "bytes").text, TRACE_PATH_BYTES - 1);
     if (length >= end && strcmp(file + length - end, extension) == 0)
         return hal_fail(HAL_UNSUPPORTED,
-                        "'%s': traces of MTLCaptureManager are written by the Metal driver only",
-                        file);
+                        "'%s': only the Metal driver writes traces of MTLCaptureManager", file);
     return HAL_OK;
 }
 
@@ -331,7 +330,7 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
                               struct capture **out_capture)
 {
     if (core->abi != HAL_DRIVER_ABI || core->bytes < sizeof *core)
-        return hal_fail(HAL_VERSION, "this capture module is made for another version of libhal");
+        return hal_fail(HAL_VERSION, "this capture module belongs to another version of libhal");
     struct capture *capture = hal_alloc(1, sizeof *capture);
     if (!capture)
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture");

@@ -47,7 +47,7 @@ static void stop(struct capture_stream *stream, enum hal_status status, const ch
 {
     char *message = hal_copy_string(text);
     if (set_error(stream, status, message, by_file))
-        hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
+        hal_log(HAL_LOG_WARN, "the capture is incomplete from this point: %s", text);
     else
         free(message);
     /* Threads that wait for memory check again. */
@@ -145,7 +145,7 @@ bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
         return true;
     else
         capture_stop(stream, HAL_NO_MEMORY,
-                     "no memory for a record of %llu bytes beside rings of %llu bytes",
+                     "no memory for a record of %llu bytes in addition to rings of %llu bytes",
                      (unsigned long long)bytes, (unsigned long long)stream->ring_bytes);
     return false;
 }
@@ -257,7 +257,7 @@ uint32_t capture_string(struct capture_thread *thread, const char *text)
     bool is_new;
     const uint32_t id = capture_table_number(&thread->stream->strings, text, length, &is_new);
     if (!id) {
-        capture_stop(thread->stream, HAL_NO_MEMORY, "no room for more than %u different strings",
+        capture_stop(thread->stream, HAL_NO_MEMORY, "no space for more than %u different strings",
                      thread->stream->strings.count);
         return 0;
     }
@@ -289,5 +289,5 @@ uint32_t capture_message(struct capture_thread *thread, const char *text)
         CAPTURE_MOST_MESSAGES)
         return capture_string(thread, text);
     atomic_fetch_sub_explicit(&stream->messages, 1, memory_order_relaxed);
-    return capture_string(thread, "(not kept: there were thousands of other messages before)");
+    return capture_string(thread, "(not recorded: thousands of different messages came before)");
 }

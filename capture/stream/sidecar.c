@@ -90,7 +90,8 @@ static enum hal_status create_file(const struct capture_sidecar_desc *desc, char
         if (error != EEXIST)
             return HAL_IO;
     }
-    return hal_fail(HAL_IO, "the folder of the sidecar has %d of this process already", MOST_NAMES);
+    return hal_fail(HAL_IO, "the sidecar folder already has %d sidecars of this process",
+                    MOST_NAMES);
 }
 
 static enum hal_status check_room(int descriptor, const char *path, uint64_t least)
@@ -115,7 +116,7 @@ static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t
     struct rlimit limit;
     if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
         return hal_fail(HAL_NO_MEMORY,
-                        "the sidecar '%s' cannot have %s: the limit on file sizes is %llu",
+                        "the sidecar '%s' cannot have %s: the file size limit is %llu",
                         sidecar->path, hal_count((unsigned long long)bytes, "byte", "bytes").text,
                         (unsigned long long)limit.rlim_cur);
     if (error)
@@ -152,7 +153,7 @@ static enum hal_status map_header(struct capture_sidecar *sidecar, uint64_t byte
     HAL_TRY(capture_sidecar_commit(sidecar, 0, bytes));
     void *header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, sidecar->object.number, 0);
     if (header == MAP_FAILED)
-        return hal_fail(HAL_NO_MEMORY, "the capture cannot map its sidecar: %s", strerror(errno));
+        return hal_fail(HAL_NO_MEMORY, "cannot map the capture's sidecar: %s", strerror(errno));
     sidecar->header = header;
     return HAL_OK;
 }
@@ -214,7 +215,7 @@ enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, ui
     HAL_TRY(hal_descriptor_check(&sidecar->object, object_name));
     const int error = hal_file_reserve(sidecar->object.number, offset, bytes);
     if (error)
-        return hal_fail(HAL_NO_MEMORY, "the capture cannot reserve %llu bytes of memory: %s",
+        return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes of memory for the capture: %s",
                         (unsigned long long)bytes, strerror(error));
     return HAL_OK;
 }
@@ -298,7 +299,7 @@ enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar,
         const int error = errno;
         if (base != MAP_FAILED)
             munmap(base, 2 * bytes);
-        return hal_fail(HAL_NO_MEMORY, "the capture cannot map %s twice: %s",
+        return hal_fail(HAL_NO_MEMORY, "cannot map %s of the capture twice: %s",
                         hal_count((unsigned long long)bytes, "byte", "bytes").text,
                         strerror(error));
     }

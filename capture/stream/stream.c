@@ -40,7 +40,7 @@ static enum hal_status open_recording_word(struct capture_stream *stream)
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture: %s", strerror(errno));
     stream->recording = page;
     if (madvise(page, page_bytes(), MADV_WIPEONFORK) != 0)
-        return hal_fail(HAL_UNSUPPORTED, "the system cannot protect a capture from fork: %s",
+        return hal_fail(HAL_UNSUPPORTED, "cannot exclude the capture from fork: %s",
                         strerror(errno));
     atomic_store(stream->recording, 1);
     return HAL_OK;
@@ -179,7 +179,7 @@ static void leave_sidecar(struct capture_stream *stream)
         capture_sidecar_remove(&stream->sidecar);
     else if (stream->sidecar.path)
         hal_log(HAL_LOG_WARN,
-                "what the file could not take is kept in '%s' for 'hal-trace recover -o OUTPUT'",
+                "the data that could not be written is in '%s', for 'hal-trace recover -o OUTPUT'",
                 stream->sidecar.path);
 }
 

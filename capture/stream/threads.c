@@ -147,7 +147,8 @@ static enum hal_status new_slot_locked(struct capture_stream *stream, uint64_t b
     if (!area_has_locked(stream, bytes))
         return hal_fail(
             HAL_NO_MEMORY,
-            "%s in use (the limit is %d), with %llu of %s: no room for another thread's ring of %s",
+            "%s in use (the limit is %d), with %llu of %s: no space for another thread's ring of "
+            "%s",
             hal_count(stream->slots_used, "ring is", "rings are").text, TRACE_RING_SLOTS,
             (unsigned long long)stream->rings_used,
             hal_count((unsigned long long)area_bytes(stream, bytes), "byte", "bytes").text,
@@ -296,7 +297,7 @@ static uint64_t first_bytes_locked(const struct capture_stream *stream)
 static enum hal_status register_locked(struct capture_stream *stream, struct capture_thread *thread)
 {
     if (stream->thread_count == TRACE_MAX_THREADS)
-        return hal_fail(HAL_UNSUPPORTED, "more than %u threads recorded", TRACE_MAX_THREADS);
+        return hal_fail(HAL_UNSUPPORTED, "more than %u threads have recorded", TRACE_MAX_THREADS);
     thread->number = stream->thread_count + 1;
     HAL_TRY(create_ring_locked(thread, 0, first_bytes_locked(stream), &thread->ring));
     stream->thread_count++;

@@ -104,7 +104,7 @@ static void close_file(struct capture_drain *drain)
     if (status != HAL_OK)
         capture_drain_fail(drain, status);
     if (trace_writer_close(stream->next.writer, NULL) != HAL_OK)
-        hal_log(HAL_LOG_INFO, "the file of the last checkpoint: %s", hal_message());
+        hal_log(HAL_LOG_INFO, "cannot write the file of the last checkpoint: %s", hal_message());
     stream->next.writer = NULL;
 }
 

@@ -78,12 +78,12 @@ static void look_at_clock(struct report *report)
     const char *name = hal_clock_name(&error_ns);
     if (strcmp(name, "system") == 0)
         doctor_say(add(report, "clock"), DOCTOR_NOTE,
-                   "captures cost more; the processor's counter is used where the system trusts it "
-                   "(clocksource tsc)",
-                   "the system's, %.0f ns a look", each_ns);
+                   "captures have more overhead; the processor's counter is used if the system "
+                   "trusts it (clocksource tsc)",
+                   "the system's, %.0f ns per reading", each_ns);
     else
-        doctor_say(add(report, "clock"), DOCTOR_FINE, NULL, "the processor's (%s), %.0f ns a look",
-                   name, each_ns);
+        doctor_say(add(report, "clock"), DOCTOR_FINE, NULL,
+                   "the processor's (%s), %.0f ns per reading", name, each_ns);
 }
 
 /* Device memory is mapped twice: for the device, and for the host. */
@@ -93,14 +93,14 @@ static void look_at_shared_memory(struct report *report)
     struct doctor_finding *finding = add(report, "memory");
     int object;
     if (hal_shared_memory("hal-doctor", BYTES, &object) != HAL_OK) {
-        doctor_say(finding, DOCTOR_BROKEN, "allow memfd_create, or make room in shared memory",
-                   "%s", hal_message());
+        doctor_say(finding, DOCTOR_BROKEN, "allow memfd_create, or free shared memory", "%s",
+                   hal_message());
         return;
     }
     uint8_t *one = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
     uint8_t *other = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
     if (one == MAP_FAILED || other == MAP_FAILED)
-        doctor_say(finding, DOCTOR_BROKEN, "raise the limit of address space (ulimit -v)",
+        doctor_say(finding, DOCTOR_BROKEN, "raise the address space limit (ulimit -v)",
                    "shared memory cannot be mapped twice: %s", strerror(errno));
     else
         doctor_say(finding, DOCTOR_FINE, NULL, "shared memory can be mapped twice");
@@ -118,16 +118,13 @@ static void look_at_pages(struct report *report)
     capture_pages_open(&pages);
     if (pages.works)
         doctor_say(finding, DOCTOR_FINE, NULL,
-                   "the system tells which pages the program wrote (userfaultfd); imported memory "
-                   "is compared");
+                   "the system reports written pages (userfaultfd); imported memory is compared");
     else
-        doctor_say(
-            finding, DOCTOR_NOTE,
-            "Linux 6.7 or later tells which pages were written; in a container, allow "
-            "userfaultfd",
-            "mapped memory is compared at each use, which is slow; what the host stores into "
-            "the ranges of running kernels is comparable only in replays on the CPU of what "
-            "was captured there");
+        doctor_say(finding, DOCTOR_NOTE,
+                   "Linux 6.7 or later reports written pages; in a container, allow userfaultfd",
+                   "mapped memory is compared at each use, which is slow; host stores into ranges "
+                   "of running kernels can be verified only by replaying, on the CPU, a trace "
+                   "captured there");
     capture_pages_close(&pages);
 }
 
@@ -137,10 +134,10 @@ static void look_at_cache(struct report *report)
     char path[PATH_MAX];
     if (!hal_cache_directory(path, sizeof path))
         doctor_say(finding, DOCTOR_NOTE, "set HAL_CACHE_DIR, XDG_CACHE_HOME or HOME",
-                   "the environment names no folder: kernels are compiled anew by each process");
+                   "the environment names no folder: every process compiles its kernels again");
     else if (!hal_make_directories(path) || access(path, W_OK) != 0)
         doctor_say(finding, DOCTOR_NOTE, "make it writable, or set HAL_CACHE_DIR",
-                   "'%s': %s: kernels are compiled anew by each process", path, strerror(errno));
+                   "'%s': %s: every process compiles its kernels again", path, strerror(errno));
     else
         doctor_say(finding, DOCTOR_FINE, NULL, "'%s', at most %llu MiB", path,
                    (unsigned long long)(hal_store_limit_bytes() >> 20));
@@ -170,10 +167,10 @@ static void look_at_sidecars(struct report *report)
     else if (left.count)
         doctor_say(finding, DOCTOR_NOTE,
                    folder == own ? "hal-trace recover --list FOLDER" : "hal-trace recover --list",
-                   "%zu of %.1f MiB in %s, left by captures that ended", left.count,
+                   "%zu using %.1f MiB in %s, left by captures that have ended", left.count,
                    (double)left.bytes / (1 << 20), folder);
     else
-        doctor_say(finding, DOCTOR_FINE, NULL, "none left by captures that ended");
+        doctor_say(finding, DOCTOR_FINE, NULL, "none left by captures that have ended");
 }
 
 /* What hal-view will find. */
@@ -185,7 +182,7 @@ static void look_at_terminal(struct report *report)
     characters = nl_langinfo(CODESET);
     if (strcmp(characters, "UTF-8") != 0)
         doctor_say(finding, DOCTOR_NOTE, "set LC_ALL=C.UTF-8, or hal-view --utf8",
-                   "the locale's characters are %s: hal-view draws with ASCII", characters);
+                   "the locale's encoding is %s: hal-view draws with ASCII", characters);
     else
         doctor_say(finding, DOCTOR_FINE, NULL, "%s, UTF-8", name && name[0] ? name : "none");
     setlocale(LC_CTYPE, "C");
@@ -281,8 +278,10 @@ static void print_text(const struct report *report)
     if (counts[DOCTOR_BROKEN])
         hal_print(stdout, "\n%u broken\n", counts[DOCTOR_BROKEN]);
     else
-        hal_print(stdout, "\neverything that is needed works%s\n",
-                  counts[DOCTOR_NOTE] ? "; the notes say what could be better" : "");
+        hal_print(stdout,
+                  "\n"
+                  "everything that is required works%s\n",
+                  counts[DOCTOR_NOTE] ? "; the notes list possible improvements" : "");
 }
 
 static void examine(struct report *report)
@@ -297,7 +296,7 @@ static void examine(struct report *report)
         for (size_t i = 0; i < DOCTOR_TRIALS; i++)
             *add(report, trials[i].subject) = trials[i];
     } else {
-        doctor_say(add(report, "capture"), DOCTOR_BROKEN, "set TMPDIR to a folder with room",
+        doctor_say(add(report, "capture"), DOCTOR_BROKEN, "set TMPDIR to a folder with free space",
                    "not tried: %s", hal_message());
     }
     look_at_pages(report);
@@ -333,7 +332,7 @@ int capture_doctor(char **argv, void (*print_version)(void))
 {
     static const struct hal_option table[] = {
         {.name = "json",
-         .help = "a line of JSON for each finding: subject, verdict (fine, note, broken), text, "
+         .help = "print a JSON line for each finding: subject, verdict (fine, note, broken), text, "
                  "fix"},
         {0}};
     const struct hal_command_line line = {
@@ -359,6 +358,6 @@ int capture_doctor(char **argv, void (*print_version)(void))
         return hal_command_line_answer(&line, words.asked) == HAL_OK ? 0 : fail(EXIT_UNWRITTEN);
     if (!words.count)
         return report_all(json);
-    (void)hal_fail(HAL_INVALID, "doctor: '%s' is one argument too many", words.words[0]);
+    (void)hal_fail(HAL_INVALID, "doctor: unexpected argument '%s'", words.words[0]);
     return fail(EXIT_USAGE);
 }

@@ -92,8 +92,8 @@ static enum hal_status work(struct trial *trial)
     for (uint32_t i = 0; i < COUNT; i++) {
         const uint32_t right = 2 * (i - i % 64 + 63 - i % 64) + 1;
         if (numbers[i] != right)
-            return hal_fail(HAL_FAILED, "the kernel left %u in place %u, not %u", numbers[i], i,
-                            right);
+            return hal_fail(HAL_FAILED, "the kernel stored %u at index %u instead of %u",
+                            numbers[i], i, right);
     }
     return HAL_OK;
 }
@@ -110,13 +110,13 @@ static enum hal_status read_trace(const char *path, uint64_t *out_bytes)
     *out_bytes = counts->file_bytes;
     if (health && health->status)
         status = hal_fail(HAL_FAILED, "recording ended early: %s",
-                          health->message ? health->message : "no reason is known");
+                          health->message ? health->message : "the reason is unknown");
     else if (trace_reader_truncated(reader)[0])
         status = hal_fail(HAL_FAILED, "%s", trace_reader_truncated(reader));
     else if (counts->submissions != 1 || counts->dispatches != 1 ||
              counts->host_read_bytes != TRIAL_BYTES)
         status = hal_fail(
-            HAL_FAILED, "the trace holds %s, %s and %s read back, where there were 1, 1 and %zu",
+            HAL_FAILED, "the trace holds %s, %s and %s read back instead of 1, 1 and %zu",
             hal_count((unsigned long long)counts->submissions, "submission", "submissions").text,
             hal_count((unsigned long long)counts->dispatches, "dispatch", "dispatches").text,
             hal_count((unsigned long long)counts->host_read_bytes, "byte", "bytes").text,
@@ -142,8 +142,8 @@ static void try_capture(struct trial *trial, const char *path, struct doctor_fin
                    hal_count((unsigned long long)bytes, "byte", "bytes").text);
     else
         doctor_say(finding, DOCTOR_BROKEN,
-                   "the message names what is missing: room in TMPDIR, a limit (ulimit -a), or the "
-                   "capture module beside libhal",
+                   "the message names what is missing: space in TMPDIR, a limit (ulimit -a), or "
+                   "the capture module beside libhal",
                    "%s", hal_message());
 }
 
@@ -220,23 +220,22 @@ static char *find_line(char *text, const char *beginning)
 
 static void judge_replay(char *output, int state, struct doctor_finding *finding)
 {
-    const char *const fix = "hal-replay runs strangers' kernels in a sandbox, which this system "
-                            "cannot build wholly; a container's rules may forbid Landlock";
+    const char *const fix = "hal-replay runs untrusted kernels in a sandbox, which this system "
+                            "does not fully support; a container's rules may forbid Landlock";
     const char *missing;
     if (WIFSIGNALED(state)) {
-        doctor_say(finding, DOCTOR_BROKEN, NULL, "hal-replay was ended by signal %d",
-                   WTERMSIG(state));
+        doctor_say(finding, DOCTOR_BROKEN, NULL, "signal %d ended hal-replay", WTERMSIG(state));
     } else if (WEXITSTATUS(state) != 0) {
         for (size_t end = strlen(output); end && output[end - 1] == '\n'; end--)
             output[end - 1] = '\0';
         const char *last = strrchr(output, '\n');
-        doctor_say(finding, DOCTOR_BROKEN, "hal-replay --trusted replays your own traces anyway",
+        doctor_say(finding, DOCTOR_BROKEN, "hal-replay --trusted can still replay your own traces",
                    "hal-replay ended with exit status %d: %s", WEXITSTATUS(state),
                    last ? last + 1 : output);
     } else if ((missing = find_line(output, "sandbox: "))) {
-        doctor_say(finding, DOCTOR_NOTE, fix, "the same bytes came out, but %s", missing);
+        doctor_say(finding, DOCTOR_NOTE, fix, "the results are identical, but %s", missing);
     } else {
-        doctor_say(finding, DOCTOR_FINE, NULL, "the same bytes came out, in the sandbox");
+        doctor_say(finding, DOCTOR_FINE, NULL, "the results are identical, in the sandbox");
     }
 }
 
@@ -271,14 +270,14 @@ void doctor_try_everything(const char *folder, struct doctor_finding out_finding
     compiler->subject = "compiler";
     capture->subject = "capture";
     replay->subject = "replay";
-    doctor_say(capture, DOCTOR_BROKEN, NULL, "not tried: it needs a kernel");
-    doctor_say(replay, DOCTOR_BROKEN, NULL, "not tried: it needs a trace");
+    doctor_say(capture, DOCTOR_BROKEN, NULL, "not tested: it requires a kernel");
+    doctor_say(replay, DOCTOR_BROKEN, NULL, "not tested: it requires a trace");
     snprintf(path, sizeof path, "%s/doctor.pb.zst", folder);
     if (hal_kernel_programs(programs, sizeof programs) != HAL_OK || prepare(&trial) != HAL_OK) {
         doctor_say(compiler, DOCTOR_BROKEN,
-                   "install clang-16 or later, or name one in HAL_MSL_CLANG", "%s", hal_message());
+                   "install clang-16 or later, or set HAL_MSL_CLANG to one", "%s", hal_message());
     } else {
-        doctor_say(compiler, DOCTOR_FINE, NULL, "a kernel compiled by %s and loaded in %s",
+        doctor_say(compiler, DOCTOR_FINE, NULL, "%s compiled a kernel, which was loaded in %s",
                    programs, hal_duration_text(hal_clock_ns() - begin_ns).text);
         try_capture(&trial, path, capture);
         if (capture->verdict == DOCTOR_FINE)

@@ -138,7 +138,7 @@ static const struct hal_option table[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
-     .help = "the trace (default PROGRAM.PID.pb.zst in the working folder)",
+     .help = "the trace (default: PROGRAM.PID.pb.zst in the working folder)",
      .target = offsetof(struct options, output)},
     {.name = "force",
      .letter = 'f',
@@ -148,7 +148,7 @@ static const struct hal_option table[] = {
     {.name = "mode",
      .letter = 'm',
      .argument = "MODE",
-     .help = "what to record: queue (default), dispatch (and times of dispatches)",
+     .help = "what to record: queue (default), or dispatch (also the times of dispatches)",
      POLICY(MODE)},
     {.name = "stacks",
      .letter = 's',
@@ -157,29 +157,29 @@ static const struct hal_option table[] = {
      POLICY(STACKS)},
     {.name = "contents",
      .argument = "WHAT",
-     .help = "what the program writes: all (default), digest, none",
+     .help = "what to record of bytes that the program writes: all (default), digest, none",
      POLICY(CONTENTS)},
     {.name = "outputs",
      .argument = "WHAT",
-     .help = "what it reads back: contents (default), digest, none, all (and digests of what each "
-             "submission writes)",
+     .help = "what to record of bytes that it reads back: contents (default), digest, none, all "
+             "(also digests of what each submission writes)",
      POLICY(OUTPUTS)},
     {.name = "files",
      .argument = "WHAT",
-     .help = "what queues read from files: ranges (default), reference, all, fail",
+     .help = "what to record of files that queues read: ranges (default), reference, all, fail",
      POLICY(FILES)},
     {.name = "budget",
      .argument = "BYTES",
-     .help = "of contents, then digests: 64M, 2G (default: no limit)",
+     .help = "limit for contents, then only digests: 64M, 2G (default: no limit)",
      POLICY(BUDGET)},
     {.help = "Which part of the run (one of these):"},
     {.name = "window",
      .argument = "PART",
-     .help = "only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it",
+     .help = "only submissions #s100..#s200, or signal: SIGUSR1 begins and ends the capture",
      POLICY(WINDOW)},
     {.name = "scope",
      .argument = "NAME",
-     .help = "only what happens inside scopes of that name",
+     .help = "only the inside of scopes of that name",
      POLICY(SCOPE)},
     {.name = "group",
      .argument = "NAME",
@@ -187,7 +187,7 @@ static const struct hal_option table[] = {
      POLICY(GROUP)},
     {.name = "last",
      .argument = "TIME",
-     .help = "only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it out",
+     .help = "only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it to the file",
      POLICY(LAST)},
     {.help = "Else:"},
     {.name = "quiet",
@@ -203,16 +203,14 @@ static const struct hal_command_line command_line = {
         "usage: hal-capture [options] [--] program [arguments]\n"
         "       hal-capture doctor [--json]     what works on this machine, and how to fix the "
         "rest\n"
-        "Runs the program and captures the work that it gives to its devices into a trace file.\n",
+        "Runs the program and captures its device work into a trace file.\n",
     .notes =
         "Examples:\n"
         "  hal-capture -o run.pb.zst -- decode --tokens=4\n"
         "  hal-capture -m dispatch -s command -o timed.pb.zst -- decode\n"
-        "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # that part alone\n"
+        "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # only that part\n"
         "\n"
-        "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it "
-        "could\n"
-        "not be started, 2 for wrong arguments and destinations, 3 in place of 0 when a device was "
+        "The exit status is the program's, 128 + N if signal N ended it, 126 or 127 if it could "
         "not\n"
         "captured or a trace cannot be read. Of doctor: 0, 1 something is broken, 2, 3 the report\n"
         "cannot be written.\n",
@@ -239,9 +237,10 @@ static bool read_options(char **argv, struct options *options, int *out_exit)
     else if (words.asked != HAL_ASKED_NOTHING)
         return answer(words.asked, out_exit);
     else if (!words.count)
-        *out_exit = capture_message(EXIT_USAGE, "which program? (hal-capture --help says more)");
+        *out_exit = capture_message(EXIT_USAGE, "no program given (see hal-capture --help)");
     else if (options->output && strcmp(options->output, "--") == 0)
-        *out_exit = capture_message(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
+        *out_exit = capture_message(EXIT_USAGE,
+                                    "--output needs a file name; for a file called '--' use ./--");
     else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;
     options->command = words.words;
@@ -259,7 +258,7 @@ static const char *why_not(const char *path, int error)
     if (error != ENOENT || !slash)
         return strerror(error);
     slash[slash == folder] = '\0';
-    return access(folder, F_OK) == 0 ? "its folder takes no files" : "there is no such folder";
+    return access(folder, F_OK) == 0 ? "its folder is not writable" : "there is no such folder";
 }
 
 /* Tries it out, and leaves no trace of that. */
@@ -275,7 +274,7 @@ static int check_destination(const char *path, bool force)
         return capture_message(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
     struct stat found;
     if (stat(path, &found) != 0)
-        return errno == ENOENT ? capture_message(EXIT_USAGE, "'%s' is a link to nothing", path)
+        return errno == ENOENT ? capture_message(EXIT_USAGE, "'%s' is a dangling link", path)
                                : capture_message(EXIT_USAGE, "'%s': %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode))
         return capture_message(EXIT_USAGE, "'%s' is %s", path,

@@ -134,18 +134,17 @@ bool capture_orphan_complete(const char *path, const char *name, const struct tr
     if (!trace_recover_is_due(reader))
         return false;
     if (!quiet && bytes > slow_bytes) {
-        hal_print(stderr, "hal-capture: %s: completing it, ", name);
+        hal_print(stderr, "hal-capture: completing %s, ", name);
         capture_print_size(bytes);
-        fputs("; Ctrl-\\ leaves that to hal-trace recover\n", stderr);
+        fputs("; Ctrl-\\ leaves it to hal-trace recover\n", stderr);
     }
     if (trace_recover(&(struct trace_recover_options){.path = path}, &recovered) != HAL_OK) {
-        capture_message(0, "%s: cannot be completed: %s", name, hal_message());
+        capture_message(0, "%s: cannot complete it: %s", name, hal_message());
         return false;
     }
     if (!quiet)
         capture_message(
-            0,
-            "%s: its process ended before the capture did; completed, with %s out of its sidecar",
+            0, "%s: its process ended before the capture did; completed with %s from its sidecar",
             name, hal_count(recovered.sidecar_events, "event", "events").text);
     return true;
 }
@@ -174,7 +173,7 @@ static void remove_in(const char *folder, bool quiet)
     hal_print(stderr, "hal-capture: removed %s of ",
               hal_count(removed.count, "sidecar", "sidecars").text);
     capture_print_size(removed.bytes);
-    hal_print(stderr, " in %s, left by captures that were killed: their traces are gone\n",
+    hal_print(stderr, " in %s, left by killed captures whose traces no longer exist\n",
               hal_shown(folder).text);
 }
 

@@ -129,7 +129,7 @@ static bool summarize(const struct capture_summary *wanted, const char *path)
     if (missing[0])
         capture_message(0, "%s: the trace is incomplete: %s", name, missing);
     if (trace_reader_recoverable(reader) && !strchr(name, '\''))
-        capture_message(0, "what was recorded and is not in the file: hal-trace recover '%s'",
+        capture_message(0, "hal-trace recover '%s' adds what was recorded and is not in the file",
                         name);
     trace_reader_close(reader);
     return true;

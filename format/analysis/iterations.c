@@ -112,7 +112,7 @@ enum hal_status trace_iterations_find(const uint64_t *elements, size_t count,
         counts ? count_distances(elements, count, counts) : HAL_NO_MEMORY;
     if (status != HAL_OK) {
         free(counts);
-        return hal_fail(status, "no memory to look for iterations among %zu submissions", count);
+        return hal_fail(status, "no memory to find iterations among %zu submissions", count);
     }
     const size_t kept = choose(counts, count / LEAST_ITERATIONS, candidates);
     free(counts);

@@ -161,7 +161,7 @@ static enum hal_status map_file(struct trace_symbols *s, const char *path)
     s->data = data;
     s->bytes = (size_t)info.st_size;
     if (!header_of(s))
-        return hal_fail(HAL_INVALID, "'%s' is no ELF file of 64 bits", path);
+        return hal_fail(HAL_INVALID, "'%s' is not a 64-bit ELF file", path);
     return HAL_OK;
 }
 
@@ -171,7 +171,7 @@ static enum hal_status open_file(struct trace_symbols *s, const char *path, cons
     *s = (struct trace_symbols){0};
     HAL_TRY(map_file(s, path));
     if (id_bytes && !has_build_id(s, id, id_bytes))
-        return hal_fail(HAL_INVALID, "'%s' is another build than the one that was captured", path);
+        return hal_fail(HAL_INVALID, "'%s' is not the build that was captured", path);
     find_first_address(s);
     return load_symbols(s);
 }

@@ -29,7 +29,7 @@ static enum hal_status check_kind(const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return errno == ENOENT ? hal_fail(HAL_IO, "'%s' is a link to nothing", path)
+        return errno == ENOENT ? hal_fail(HAL_IO, "'%s' is a dangling link", path)
                                : cannot_create(path);
     if (!S_ISREG(info.st_mode))
         return hal_fail(HAL_IO, "'%s' is not a regular file", path);
@@ -43,15 +43,15 @@ static enum hal_status find_holder(const char *path, bool force, struct holder *
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? HAL_OK : cannot_create(path);
     if (!force)
-        return hal_fail(HAL_EXISTS,
-                        "'%s' exists already: --force replaces it (of a capture, "
-                        "--device_profiling_force)",
-                        path);
+        return hal_fail(
+            HAL_EXISTS,
+            "'%s' exists already: --force replaces it (in a capture: --device_profiling_force)",
+            path);
     HAL_TRY(check_kind(path));
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(descriptor);
-        return hal_fail(HAL_EXISTS, "'%s' is being written by another capture", path);
+        return hal_fail(HAL_EXISTS, "another capture is writing '%s'", path);
     }
     *out_holder = (struct holder){.exists = true, .descriptor = descriptor};
     return HAL_OK;
@@ -253,7 +253,7 @@ enum hal_status trace_destination_publish(struct trace_destination *destination)
     for (unsigned i = 0; i < MOST_TRIES && status == HAL_NOT_FOUND; i++)
         status = try_name(destination);
     if (status == HAL_NOT_FOUND)
-        return hal_fail(HAL_EXISTS, "others create '%s' again and again", destination->path);
+        return hal_fail(HAL_EXISTS, "other processes keep creating '%s'", destination->path);
     if (status == HAL_OK) {
         free(destination->temporary);
         destination->temporary = NULL;

@@ -61,7 +61,7 @@ enum hal_status trace_record_check(const struct trace_family *family, const void
         bytes += (size_t)count * part->element_bytes;
     }
     if (head->bytes != hal_align_up(bytes, 8))
-        return hal_fail(HAL_CORRUPT, "%s of %s, its counts make %zu", layout->name,
+        return hal_fail(HAL_CORRUPT, "%s of %s, its counts require %zu", layout->name,
                         hal_count(head->bytes, "byte", "bytes").text, hal_align_up(bytes, 8));
     return HAL_OK;
 }
@@ -476,7 +476,7 @@ static enum hal_status count_kinds(const struct trace_family *family, void *mess
         if (is_skipped(family, kinds[i]))
             continue;
         if (!trace_family_layout(family, kinds[i]))
-            return hal_fail(HAL_VERSION, "%s of unknown kind %u: a newer version wrote it",
+            return hal_fail(HAL_VERSION, "%s of unknown kind %u: written by a newer version",
                             family->name, kinds[i]);
         by_kind[trace_kind_place(kinds[i])].count++;
     }
@@ -595,7 +595,7 @@ enum hal_status trace_message_check(const ProtobufCMessage *message)
     const ProtobufCMessageDescriptor *descriptor = message->descriptor;
     for (unsigned i = 0; i < message->n_unknown_fields; i++) {
         if (message->unknown_fields[i].tag < FIRST_OPTIONAL_FIELD)
-            return hal_fail(HAL_VERSION, "unknown field %u of %s: a newer version wrote it",
+            return hal_fail(HAL_VERSION, "unknown field %u of %s: written by a newer version",
                             message->unknown_fields[i].tag, descriptor->short_name);
     }
     for (unsigned i = 0; i < descriptor->n_fields; i++) {

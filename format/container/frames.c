@@ -248,8 +248,8 @@ enum hal_status trace_input_open(struct trace_input *input, const char *path)
     struct stat info;
     enum hal_status status = HAL_OK;
     if (input->descriptor < 0 && strcmp(path, "-") == 0)
-        status = hal_fail(HAL_IO, "'-' is no file (a trace is not read from standard input: it is "
-                                  "read back and forth)");
+        status = hal_fail(HAL_IO, "'-' is not a file (a trace cannot be read from standard input, "
+                                  "since reading it requires seeking)");
     else if (input->descriptor < 0 || fstat(input->descriptor, &info) != 0)
         status = hal_fail(HAL_IO, "cannot open '%s': %s", path, strerror(errno));
     else if (S_ISDIR(info.st_mode))
@@ -290,7 +290,7 @@ enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, voi
         if (got < 0)
             return hal_fail(HAL_IO, "cannot read at byte %" PRIu64 ": %s", offset, strerror(errno));
         if (got == 0)
-            return hal_fail(HAL_CORRUPT, "the file became shorter than byte %" PRIu64, offset);
+            return hal_fail(HAL_CORRUPT, "the file was truncated before byte %" PRIu64, offset);
         to += got;
         bytes -= (size_t)got;
         offset += (uint64_t)got;
@@ -317,7 +317,7 @@ static enum hal_status decompress(struct trace_input *input, const void *stored,
     input->work_bytes += bytes;
     const size_t got = ZSTD_decompressDCtx(input->decompressor, out, bytes, stored, stored_bytes);
     if (ZSTD_isError(got))
-        return hal_fail(HAL_CORRUPT, "cannot be decompressed: %s", ZSTD_getErrorName(got));
+        return hal_fail(HAL_CORRUPT, "cannot decompress: %s", ZSTD_getErrorName(got));
     if (got != bytes)
         return hal_fail(HAL_CORRUPT, "decompressed to %s, expected %zu",
                         hal_count(got, "byte", "bytes").text, bytes);
@@ -342,12 +342,12 @@ enum hal_status trace_input_head(struct trace_input *input, uint64_t offset, uin
                                  uint8_t **out_meta)
 {
     if (!hal_range_fits(offset, sizeof *out_head, limit))
-        return hal_fail(HAL_CORRUPT, "damaged: no frame of ours at byte %" PRIu64, offset);
+        return hal_fail(HAL_CORRUPT, "damaged: not one of our frames at byte %" PRIu64, offset);
     HAL_TRY(trace_input_read(input, offset, out_head, sizeof *out_head));
     if (out_head->magic != TRACE_FRAME_MAGIC ||
         !hal_range_fits(offset, trace_frame_bytes(out_head), limit) ||
         trace_frame_bytes(out_head) < sizeof *out_head + (uint64_t)out_head->meta_bytes)
-        return hal_fail(HAL_CORRUPT, "damaged: no frame of ours at byte %" PRIu64, offset);
+        return hal_fail(HAL_CORRUPT, "damaged: not one of our frames at byte %" PRIu64, offset);
     uint8_t *meta = trace_arena_alloc(arena, out_head->meta_bytes);
     if (!meta)
         return hal_fail(HAL_NO_MEMORY, "the frame at byte %" PRIu64 " takes too much memory",
@@ -512,7 +512,7 @@ enum hal_status trace_field_next(const struct trace_bytes *raw, size_t *at,
             return HAL_NOT_FOUND;
         if (!get_varint(raw, at, &tag) || (tag & 7) != WIRE_LENGTH || tag >> 3 > UINT32_MAX >> 3 ||
             !get_varint(raw, at, &bytes) || bytes > raw->count - *at)
-            return hal_fail(HAL_CORRUPT, "damaged: no field of a trace");
+            return hal_fail(HAL_CORRUPT, "damaged: not a field of a trace");
         const uint32_t number = (uint32_t)(tag >> 3);
         if (bytes > TRACE_MAX_FIELD_BYTES)
             return hal_fail(HAL_CORRUPT, "field %u has %s, the limit is %u", number,
@@ -523,7 +523,7 @@ enum hal_status trace_field_next(const struct trace_bytes *raw, size_t *at,
             continue;
         if (number >= FIRST_UNKNOWN_FIELD ||
             (number > TRACE_FIELD_PACKET && number < TRACE_FIELD_HEADER))
-            return hal_fail(HAL_VERSION, "unknown field %u: a newer version wrote it", number);
+            return hal_fail(HAL_VERSION, "unknown field %u: written by a newer version", number);
         return HAL_OK;
     }
 }
@@ -534,7 +534,8 @@ enum hal_status trace_message_unpack(const ProtobufCMessageDescriptor *descripto
 {
     *out_message = protobuf_c_message_unpack(descriptor, &arena->allocator, bytes, data);
     if (!*out_message)
-        return hal_fail(HAL_CORRUPT, "damaged: no message %s, or one over %zu bytes of memory",
+        return hal_fail(HAL_CORRUPT,
+                        "damaged: not a message %s, or one that takes over %zu bytes of memory",
                         descriptor->short_name, arena->limit);
     return trace_message_check(*out_message);
 }

@@ -78,8 +78,7 @@ static enum hal_status check_note(const Haltrace__Note *note, uint64_t note_byte
                         note->offset, TRACE_MAX_FRAME_BYTES);
     if (note->n_piece_events != note->n_piece_thread ||
         note->n_piece_segments != note->n_piece_thread || !trace_activity_is_plausible(note))
-        return hal_fail(HAL_CORRUPT,
-                        "the note about the frame at byte %" PRIu64 " contradicts itself",
+        return hal_fail(HAL_CORRUPT, "the note about the frame at byte %" PRIu64 " is inconsistent",
                         note->offset);
     return HAL_OK;
 }
@@ -131,8 +130,7 @@ static enum hal_status check_blobs(const struct trace_directory *directory,
     if (blobs->n_size == 0 || (blobs->n_elsewhere && blobs->n_elsewhere != blobs->n_size) ||
         !has_right_digests(blobs) || sum > TRACE_MAX_FRAME_BYTES ||
         bytes > 2ull * TRACE_MAX_FRAME_BYTES)
-        return hal_fail(HAL_CORRUPT, "the contents at byte %" PRIu64 " contradict themselves",
-                        offset);
+        return hal_fail(HAL_CORRUPT, "the contents at byte %" PRIu64 " are inconsistent", offset);
     return HAL_OK;
 }
 
@@ -183,13 +181,14 @@ static enum hal_status make_seek_table(const struct trace_directory *directory,
             put_entry(out_table, directory->blobs[blobs].bytes, 0);
             at += directory->blobs[blobs++].bytes;
         } else {
-            return hal_fail(HAL_CORRUPT, "damaged: the index knows no frame at byte %" PRIu64, at);
+            return hal_fail(HAL_CORRUPT,
+                            "damaged: the index does not have the frame at byte %" PRIu64, at);
         }
     }
     put_entry(out_table, index_bytes, 0);
     const struct seek_footer footer = {(uint32_t)entries, 0, SEEK_FOOTER_MAGIC};
     if (out_table->count != bytes - sizeof footer)
-        return hal_fail(HAL_CORRUPT, "damaged: the index knows frames that are not there");
+        return hal_fail(HAL_CORRUPT, "damaged: the index has frames that do not exist");
     memcpy(out_table->data + out_table->count, &footer, sizeof footer);
     out_table->count = bytes;
     return HAL_OK;
@@ -265,7 +264,7 @@ static enum hal_status take_index(struct trace_directory *directory, const Haltr
 {
     if (index->n_note_bytes != index->n_note || index->n_blobs_offset != index->n_blobs ||
         index->n_blobs_bytes != index->n_blobs)
-        return hal_fail(HAL_CORRUPT, "the index contradicts itself");
+        return hal_fail(HAL_CORRUPT, "the index is inconsistent");
     for (size_t i = 0; i < index->n_note; i++)
         HAL_TRY(trace_directory_add_data(directory, index->note[i], index->note_bytes[i]));
     for (size_t i = 0; i < index->n_blobs; i++)
@@ -391,7 +390,7 @@ static enum hal_status walk_head(struct walk *walk, uint64_t offset,
         return HAL_OK;
     HAL_TRY(trace_input_read(walk->input, offset, start, sizeof start));
     if (start[0] != TRACE_FRAME_MAGIC)
-        return hal_fail(HAL_CORRUPT, "damaged: no frame of ours at byte %" PRIu64, offset);
+        return hal_fail(HAL_CORRUPT, "damaged: not one of our frames at byte %" PRIu64, offset);
     if (left - sizeof start < start[1])
         return HAL_OK;
     HAL_TRY(trace_input_head(walk->input, offset, walk->input->bytes, out_head,
@@ -468,8 +467,8 @@ static enum hal_status walk_data(struct walk *walk)
                                  &walk->directory->arena, &message));
     const Haltrace__Note *note = (const Haltrace__Note *)(const void *)message;
     if (note->offset != walk->at || note->stored_bytes != bytes)
-        return hal_fail(HAL_CORRUPT, "damaged: the note at byte %" PRIu64 " is about another frame",
-                        note_at);
+        return hal_fail(HAL_CORRUPT,
+                        "damaged: the note at byte %" PRIu64 " describes another frame", note_at);
     HAL_TRY(trace_directory_add_data(walk->directory, note, note_bytes));
     walk->at = note_at + note_bytes;
     return HAL_OK;
@@ -505,7 +504,7 @@ static enum hal_status walk_own(struct walk *walk)
     }
     if (head.kind != TRACE_FRAME_BLOBS)
         return hal_fail(head.kind == TRACE_FRAME_NOTE ? HAL_CORRUPT : HAL_VERSION,
-                        "a frame of kind %u at byte %" PRIu64 " has no business there", head.kind,
+                        "a frame of kind %u at byte %" PRIu64 " must not be there", head.kind,
                         walk->at);
     if (ends_in_zero(walk->input, walk->at + bytes)) /* the data may have been cut off */
         HAL_TRY(trace_input_check_data(walk->input, walk->at, &head));
@@ -589,8 +588,8 @@ static enum hal_status check_first_frame(struct trace_input *input)
     status = HAL_OK;
     if (is_header && field.bytes > 1 && field.data[0] == 0x08 &&
         field.data[1] > TRACE_VERSION_MAJOR)
-        status = hal_fail(HAL_VERSION, "format version %u, this program reads %u", field.data[1],
-                          TRACE_VERSION_MAJOR);
+        status = hal_fail(HAL_VERSION, "format version %u; this program reads version %u",
+                          field.data[1], TRACE_VERSION_MAJOR);
     else if (frame_bytes && next != TRACE_FRAME_MAGIC && is_header && at < raw.count)
         status = hal_fail(HAL_CORRUPT, "recompressed by another program: the contents and "
                                        "checksums are lost");
@@ -625,7 +624,7 @@ enum hal_status trace_directory_load(struct trace_directory *directory, struct t
     HAL_TRY(has_footer(input, &footer) ? load_from_end_or_walk(directory, input, &footer)
                                        : load_by_walking(directory, input, &has_index));
     if (directory->data_count == 0)
-        return hal_fail(HAL_CORRUPT, "cut off after %s: not even the header is whole",
+        return hal_fail(HAL_CORRUPT, "cut off after %s: even the header is incomplete",
                         hal_count(input->bytes, "byte", "bytes").text);
     const Haltrace__Note *first = directory->data[0].note;
     if (first->offset != 0 || first->kind != HALTRACE__NOTE__KIND__HEADER)

@@ -23,7 +23,7 @@ enum hal_status trace_contents_init(struct trace_contents *contents, bool withou
      * before the code that opens a writer registers the handler that closes it: otherwise the last
      * contents would be digested by a library that has already cleaned up. */
     if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) != 1)
-        return hal_fail(HAL_NO_MEMORY, "cannot prepare the computation of digests");
+        return hal_fail(HAL_NO_MEMORY, "cannot initialise the computation of digests");
     *contents = (struct trace_contents){.capacity = 1024};
     if (without_sha256)
         HAL_TRY(trace_identity_init_code(&contents->identity));

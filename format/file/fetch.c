@@ -157,8 +157,8 @@ enum hal_status trace_reader_content_info(struct trace_reader *reader, uint64_t 
 enum hal_status trace_reader_add_base(struct trace_reader *reader, const char *path)
 {
     if (reader->base_count == TRACE_MAX_BASES)
-        return hal_fail(HAL_INVALID, "'%s' is one more than %d traces to take contents from", path,
-                        TRACE_MAX_BASES);
+        return hal_fail(HAL_INVALID, "'%s' is one too many: at most %d traces can provide contents",
+                        path, TRACE_MAX_BASES);
     HAL_TRY(trace_base_open(path, &reader->bases[reader->base_count]));
     reader->base_count++;
     return HAL_OK;

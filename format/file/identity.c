@@ -22,7 +22,7 @@ static const uint8_t nonce[NONCE_BYTES];
 
 static enum hal_status fail(void)
 {
-    return hal_fail(HAL_NO_MEMORY, "cannot compute what contents are recognised by");
+    return hal_fail(HAL_NO_MEMORY, "cannot compute identities of contents");
 }
 
 static enum hal_status start(struct trace_identity *identity)

@@ -80,7 +80,7 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
 static enum hal_status take_captures(struct trace_reader *reader, const Haltrace__Header *message)
 {
     if (message->n_capture > TRACE_MAX_CAPTURES)
-        return hal_fail(HAL_CORRUPT, "a trace that was merged of %s, the limit is %u",
+        return hal_fail(HAL_CORRUPT, "a trace merged from %s, the limit is %u",
                         hal_count(message->n_capture, "capture", "captures").text,
                         TRACE_MAX_CAPTURES);
     struct trace_capture *captures =
@@ -108,10 +108,10 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
 {
     struct trace_header *header = &reader->header;
     if (message->version_major != TRACE_VERSION_MAJOR)
-        return hal_fail(HAL_VERSION, "format version %u.%u, this program reads %u",
+        return hal_fail(HAL_VERSION, "format version %u.%u; this program reads version %u",
                         message->version_major, message->version_minor, TRACE_VERSION_MAJOR);
     if (message->contents != HALTRACE__HEADER__CONTENTS__CONTENTS_IN_FILE)
-        return hal_fail(HAL_VERSION, "contents are kept in way %d: a newer version wrote it",
+        return hal_fail(HAL_VERSION, "contents are stored in way %d: written by a newer version",
                         (int)message->contents);
     const char **arguments =
         trace_arena_array(&reader->kept, message->n_argument, sizeof *arguments);
@@ -463,7 +463,7 @@ static enum hal_status load_frames(struct trace_reader *reader)
         default:
             return hal_fail(HAL_VERSION,
                             "the frame at byte %" PRIu64
-                            " is of unknown kind %d: a newer version wrote it",
+                            " is of unknown kind %d: written by a newer version",
                             frame->note->offset, (int)frame->note->kind);
         }
     }
@@ -495,7 +495,7 @@ static void tell_of_sidecar(struct trace_reader *reader)
     if (status == HAL_OK)
         reader->hold = hold_of(&orphan, header); /* what ends now counts as held */
     if (ours && trace_orphan_in_use(&orphan))
-        snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
+        snprintf(text, bytes, "still being recorded by process %" PRIu64, header->process_id);
     else
         reader->recoverable = ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0);
     if (reader->recoverable)

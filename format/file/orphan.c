@@ -90,15 +90,15 @@ static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t
     struct stat info;
     /* Opening a device may start something, and a trace of strangers names what it likes. */
     if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
+        return hal_fail(HAL_CORRUPT, "'%s' is not a sidecar: not a regular file", path);
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0 && errno == ENOENT)
-        return hal_fail(HAL_NOT_FOUND, "there is no sidecar '%s' (any more)", path);
+        return hal_fail(HAL_NOT_FOUND, "the sidecar '%s' does not exist (any more)", path);
     if (descriptor < 0)
         return hal_fail(HAL_IO, "cannot open the sidecar '%s': %s", path, strerror(errno));
     if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
         close(descriptor);
-        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
+        return hal_fail(HAL_CORRUPT, "'%s' is not a sidecar: not a regular file", path);
     }
     *out_descriptor = descriptor;
     *out_bytes = (uint64_t)info.st_size;
@@ -108,17 +108,17 @@ static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t
 static enum hal_status check_header(const struct trace_sidecar_header *header, uint64_t bytes)
 {
     if (memcmp(header->magic, TRACE_SIDECAR_MAGIC, sizeof header->magic) != 0)
-        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+        return hal_fail(HAL_CORRUPT, "not a sidecar, or its capture had not begun");
     if (header->version != TRACE_SIDECAR_VERSION || header->slot_count != TRACE_RING_SLOTS)
         return hal_fail(HAL_VERSION,
-                        "a sidecar of version %u, this program reads %d: use the hal-trace of the "
-                        "version that captured",
+                        "a sidecar of version %u; this program reads version %d: use the hal-trace "
+                        "of the version that captured",
                         header->version, TRACE_SIDECAR_VERSION);
     if (!header->staging_bytes ||
         !hal_range_fits(header->staging_offset, header->staging_bytes, bytes) ||
         !hal_range_fits(header->rings_offset, header->rings_bytes, bytes) ||
         header->durable_index > 1 || !memchr(header->destination, '\0', sizeof header->destination))
-        return hal_fail(HAL_CORRUPT, "its header makes no sense");
+        return hal_fail(HAL_CORRUPT, "its header is invalid");
     return HAL_OK;
 }
 
@@ -134,7 +134,7 @@ static enum hal_status take_slot(struct trace_orphan *orphan,
         !hal_range_fits(slot->offset, slot->bytes, rings_end) || slot->thread == 0 ||
         slot->thread > TRACE_MAX_THREADS || durable->position > slot->head ||
         slot->head - durable->position > slot->bytes)
-        return hal_fail(HAL_CORRUPT, "its ring %u makes no sense", index);
+        return hal_fail(HAL_CORRUPT, "its ring %u is invalid", index);
     orphan->rings[orphan->ring_count++] = (struct trace_orphan_ring){
         .thread = slot->thread,
         .sequence = slot->sequence,
@@ -159,7 +159,7 @@ static enum hal_status read_header(int descriptor, uint64_t bytes,
                                    struct trace_sidecar_header *header)
 {
     if (bytes < sizeof *header)
-        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+        return hal_fail(HAL_CORRUPT, "not a sidecar, or its capture had not begun");
     HAL_TRY(read_at(descriptor, 0, header, sizeof *header));
     return check_header(header, bytes);
 }
@@ -233,7 +233,7 @@ static enum hal_status take_rings_of_ended(struct trace_orphan *orphan,
                                            const struct trace_sidecar_header *header)
 {
     if (trace_orphan_in_use(orphan))
-        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", orphan->process_id);
+        return hal_fail(HAL_EXISTS, "process %" PRIu64 " is still capturing", orphan->process_id);
     return take_rings(orphan, header);
 }
 

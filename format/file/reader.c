@@ -317,7 +317,7 @@ static enum hal_status list_pieces(struct trace_cached_frame *cached, const Halt
     if (status != HAL_NOT_FOUND)
         return status;
     if (cached->piece_count != note->n_piece_thread)
-        return hal_fail(HAL_CORRUPT, "the frame at byte %" PRIu64 " has %s, its note says %zu",
+        return hal_fail(HAL_CORRUPT, "the frame at byte %" PRIu64 " has %s, its note has %zu",
                         note->offset, hal_count(cached->piece_count, "piece", "pieces").text,
                         note->n_piece_thread);
     return HAL_OK;
@@ -363,7 +363,7 @@ static enum hal_status decode_chunk(struct trace_reader *reader, const struct tr
     HAL_TRY(trace_columns_decode(&trace_event_family, chunk, &reader->scratch, trace_reader_resolve,
                                  reader, &reader->events, &count));
     if (chunk->thread != entry->thread || count != entry->event_count)
-        return hal_fail(HAL_CORRUPT, "%s of thread %u, the note says %u of thread %u",
+        return hal_fail(HAL_CORRUPT, "%s of thread %u, the note has %u of thread %u",
                         hal_count(count, "event", "events").text, chunk->thread, entry->event_count,
                         entry->thread);
     return chunk->segments ? decode_segments(reader, chunk->segments, segment_count) : HAL_OK;
@@ -379,7 +379,7 @@ static enum hal_status decode_continuation(struct trace_reader *reader,
                                  &reader->scratch, &message));
     const Haltrace__Segments *segments = (const Haltrace__Segments *)(const void *)message;
     if (segments->thread != entry->thread)
-        return hal_fail(HAL_CORRUPT, "segments of thread %u, the note says thread %u",
+        return hal_fail(HAL_CORRUPT, "segments of thread %u, the note has thread %u",
                         segments->thread, entry->thread);
     return decode_segments(reader, segments, segment_count);
 }
@@ -397,8 +397,7 @@ static enum hal_status decode_pieces(struct trace_reader *reader,
         trace_arena_reset(&reader->scratch);
         const bool is_first = i == 0;
         if ((field->number == TRACE_FIELD_CHUNK) != is_first)
-            return hal_fail(HAL_CORRUPT, "field %u is not the piece that the note says",
-                            field->number);
+            return hal_fail(HAL_CORRUPT, "field %u is not the piece in the note", field->number);
         const enum hal_status status =
             is_first ? decode_chunk(reader, field, entry, segment_count)
                      : decode_continuation(reader, field, entry, segment_count);
@@ -429,7 +428,7 @@ static enum hal_status check_seal(const struct trace_reader *reader,
     *out_end = at;
     if (at - begin != seal->segment_bytes || dispatches != seal->dispatch_count)
         return hal_fail(
-            HAL_CORRUPT, "command buffer %" PRIu64 " has %s in %s, its seal says %u in %" PRIu64,
+            HAL_CORRUPT, "command buffer %" PRIu64 " has %s in %s, its end has %u in %" PRIu64,
             seal->command_buffer, hal_count(dispatches, "dispatch", "dispatches").text,
             hal_count(at - begin, "byte", "bytes").text, seal->dispatch_count, seal->segment_bytes);
     return HAL_OK;
@@ -480,7 +479,7 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
         count++;
     }
     if (segment_at != reader->segments.count)
-        return hal_fail(HAL_CORRUPT, "segments that belong to no command buffer");
+        return hal_fail(HAL_CORRUPT, "segments without a command buffer");
     *out_event_count = (uint32_t)count;
     return HAL_OK;
 }

@@ -195,8 +195,9 @@ enum hal_status trace_recompress(const char *path, const struct trace_rewrite_op
     trace_arena_init(&r.arena, SIZE_MAX);
     enum hal_status status = HAL_OK;
     if (trace_reader_is_cut(r.reader))
-        status = hal_fail(HAL_INVALID, "'%s' is not whole (%s): hal-trace recover or trim first",
-                          path, trace_reader_truncated(r.reader));
+        status =
+            hal_fail(HAL_INVALID, "'%s' is incomplete (%s): run hal-trace recover or trim first",
+                     path, trace_reader_truncated(r.reader));
     if (status == HAL_OK)
         status = write_file(&r, options, progress, user, out_copied);
     free(r.raw.data);

@@ -342,8 +342,8 @@ static enum hal_status rest_is_nowhere(enum hal_status status, const char *path)
 {
     const struct hal_kept_message kept = hal_keep_message();
     return hal_fail(status,
-                    "%s; a capture that ends well removes its sidecar: if '%s' was cut off later, "
-                    "get it again, what it lacks is nowhere else",
+                    "%s; a capture that ends normally removes its sidecar: if '%s' was truncated "
+                    "later, copy it again; the rest is nowhere else",
                     kept.text, path);
 }
 
@@ -370,17 +370,15 @@ static enum hal_status open_inputs(struct recovery *recovery,
     const struct trace_header *header = trace_reader_header(whole);
     enum hal_status status = HAL_OK;
     if (trace_reader_health(whole) && *trace_reader_truncated(whole))
-        status = hal_fail(
-            HAL_NOT_FOUND,
-            "'%s' has all that was recorded, only its end is cut off or damaged: hal-trace "
-            "recompress writes a new one",
-            options->path);
+        status = hal_fail(HAL_NOT_FOUND,
+                          "'%s' has everything that was recorded, only its end is cut off or "
+                          "damaged: hal-trace recompress writes a new one",
+                          options->path);
     else if (trace_reader_health(whole))
-        status =
-            hal_fail(HAL_NOT_FOUND,
-                     "the index of '%s' is whole: there is nothing to recover (hal-trace verify "
-                     "checks the contents)",
-                     options->path);
+        status = hal_fail(HAL_NOT_FOUND,
+                          "the index of '%s' is complete: there is nothing to recover (hal-trace "
+                          "verify checks the contents)",
+                          options->path);
     else if (!options->sidecar && !header->sidecar[0])
         status = hal_fail(HAL_NOT_FOUND, "'%s' names no sidecar", options->path);
     if (status == HAL_OK)
@@ -415,7 +413,7 @@ static enum hal_status close_writer(struct recovery *recovery)
         health.message = orphan->stopped_message;
     } else if (recovery->result.calls_missing) {
         health.status = HAL_FAILED;
-        health.message = "the process ended inside calls, which are not recorded";
+        health.message = "the process ended during calls, which are not recorded";
     }
     const enum hal_status status = trace_writer_close(recovery->writer, &health);
     recovery->writer = NULL;

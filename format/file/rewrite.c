@@ -14,7 +14,7 @@
 
 static enum hal_status no_memory(void)
 {
-    return hal_fail(HAL_NO_MEMORY, "no memory to write a trace anew");
+    return hal_fail(HAL_NO_MEMORY, "no memory to rewrite a trace");
 }
 
 static enum hal_status make_room(struct trace_rewrite *rewrite, uint64_t bytes)
@@ -267,8 +267,8 @@ static enum hal_status map_number(struct trace_rewrite *rewrite,
         break;
     }
     if (!hal_add_u64(*value, base, value) || (column->width < 8 && *value >> (8 * column->width)))
-        return hal_fail(HAL_UNSUPPORTED, "%s: %" PRIu64 " more is too large a number", column->name,
-                        base);
+        return hal_fail(HAL_UNSUPPORTED, "%s: a number exceeds the limit when %" PRIu64 " is added",
+                        column->name, base);
     return HAL_OK;
 }
 
@@ -462,7 +462,7 @@ struct trace_health trace_rewrite_health(const struct trace_reader *reader, char
     if (!*trace_reader_truncated(reader))
         return health;
     health.status = HAL_FAILED;
-    snprintf(message, message_bytes, "the trace was cut off before: %s",
+    snprintf(message, message_bytes, "the trace had been cut off: %s",
              trace_reader_truncated(reader));
     health.message = message;
     return health;

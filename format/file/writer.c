@@ -220,7 +220,7 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
         seal->dispatches_left -= trace_is_dispatch(head->kind);
         seal->bytes_left -= head->bytes;
         if (!seal->segments_left && (seal->bytes_left || seal->dispatches_left))
-            return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");
+            return hal_fail(HAL_CORRUPT, "a seal's count differs from the segments that follow");
         return HAL_OK;
     }
     if (bytes_left >= sizeof *head && trace_is_table(record)) {
@@ -236,7 +236,7 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
                             hal_count(event->segment_count, "segment", "segments").text,
                             TRACE_MAX_SEGMENTS);
         if (!event->segment_count && (event->segment_bytes || event->dispatch_count))
-            return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");
+            return hal_fail(HAL_CORRUPT, "a seal's count differs from the segments that follow");
         *seal = (struct seal_state){event->segment_count, event->segment_bytes,
                                     event->dispatch_count, event->command_buffer};
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace dump: every event, one line each, with the commands of a command buffer below its
+/* hal-trace dump: all events, one per line, with the commands of a command buffer below its
  * seal. The fields of a record come from the tables of format/columns/layout.h, so every kind is
  * printed by the same code. */
 #include "format/tool/support/labels.h"
@@ -299,8 +299,8 @@ static enum hal_status refuse_kind(const char *text, size_t length)
             at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "",
                                    event_name_at(place));
     }
-    return hal_fail(HAL_INVALID, "--kind: there are no events '%.*s'; there are: %s", (int)length,
-                    text, names);
+    return hal_fail(HAL_INVALID, "--kind: unknown event kind '%.*s'; known: %s", (int)length, text,
+                    names);
 }
 
 /* "submit,semaphore_wait". */
@@ -338,20 +338,20 @@ static enum hal_status take(void *user, const struct hal_option *option, char *v
 
 static const struct hal_option options[] = {
     {.name = "json",
-     .help = "one JSON object per line; times are nanoseconds",
+     .help = "print a JSON object per line; times are nanoseconds",
      .target = offsetof(struct dump, out.as_json)},
     {.name = "no-segments",
-     .help = "leave the commands out",
+     .help = "do not print commands",
      .target = offsetof(struct dump, without_segments)},
     {.name = "from",
      .argument = "TIME",
-     .help = "only what happened from then on: 4.7ms or @4.7ms since the first event; "
-             "microseconds without a unit",
+     .help = "only events from that time on: 4.7ms or @4.7ms since the first event; microseconds "
+             "without a unit",
      .take = take,
      .id = FROM},
     {.name = "to",
      .argument = "TIME",
-     .help = "only what happened until then",
+     .help = "only events before that time",
      .take = take,
      .id = TO},
     {.name = "kind",
@@ -361,13 +361,13 @@ static const struct hal_option options[] = {
      .id = KIND},
     {.name = "object",
      .argument = "N",
-     .help = "only events that name the object",
+     .help = "only events that refer to the object",
      .take = take,
      .target = offsetof(struct dump, object),
      .id = OBJECT},
     {.name = "submission",
      .argument = "PLACE",
-     .help = "only events of that submission, #s12, or of that which the dispatch #s12.d40 is in",
+     .help = "only events of submission #s12, or of the submission that contains dispatch #s12.d40",
      .take = take,
      .id = SUBMISSION},
     {0},
@@ -404,7 +404,7 @@ static int run(char **argv)
     }
     if (status == HAL_OK && dump.window.has_submission && !dump.printed && !dump.has_kinds &&
         !dump.has_object && !dump.window.has_times) {
-        tool_error("dump: --submission: the trace has nothing of #s%" PRIu64,
+        tool_error("dump: --submission: the trace has nothing for #s%" PRIu64,
                    dump.window.submission);
         result = TOOL_FAILED;
     }
@@ -416,7 +416,7 @@ static int run(char **argv)
 
 const struct tool_command tool_dump = {
     .name = "dump",
-    .summary = "every event, one line each",
+    .summary = "all events, one per line",
     .usage =
         "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"

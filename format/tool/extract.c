@@ -204,8 +204,8 @@ static enum hal_status extract_file(struct extract *e, const char *path, const c
     HAL_TRY(trace_reader_each(e->reader, find_parts, &parts));
     if (!parts.ticket)
         return hal_fail(HAL_NOT_FOUND,
-                        "the trace has no contents of a file '%s': it has those of files that "
-                        "queues read from when captured with --device_profiling_files=all",
+                        "the trace has no contents of file '%s': to record the files that queues "
+                        "read, capture with --device_profiling_files=all",
                         path);
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (e->force ? O_TRUNC : O_EXCL);
     if (output && (parts.output = open(output, flags, 0666)) < 0)
@@ -250,17 +250,17 @@ static enum hal_status take_content(void *user, const struct hal_option *option,
     const struct arguments *a = user;
     if (tool_take_number(user, option, value) == HAL_OK && a->content)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "--content=%s: not a number from 1", value);
+    return hal_fail(HAL_INVALID, "--content=%s: not a positive number", value);
 }
 
 static const struct hal_option options[] = {
     {.name = "executables",
      .argument = "FOLDER",
-     .help = "made when it does not exist",
+     .help = "created if it does not exist",
      .target = offsetof(struct arguments, e.folder)},
     {.name = "content",
      .argument = "N",
-     .help = "to standard output without -o",
+     .help = "default: standard output",
      .take = take_content,
      .target = offsetof(struct arguments, content)},
     {.name = "file",
@@ -274,7 +274,7 @@ static const struct hal_option options[] = {
      .target = offsetof(struct arguments, output)},
     {.name = "force",
      .letter = 'f',
-     .help = "replace files that exist",
+     .help = "replace existing files",
      .target = offsetof(struct arguments, e.force)},
     TOOL_BASE_OPTION(struct arguments, e.bases),
     {0},
@@ -292,7 +292,7 @@ static int run(char **argv)
         return TOOL_USAGE;
     }
     if (!a.e.folder && !a.output && isatty(STDOUT_FILENO)) {
-        tool_error("extract: contents are not for a terminal: -o OUTPUT");
+        tool_error("extract: contents cannot be printed to a terminal: use -o OUTPUT");
         return TOOL_USAGE;
     }
     const char *path = tool_one_file(&tool_extract, &words);
@@ -302,14 +302,16 @@ static int run(char **argv)
 const struct tool_command tool_extract = {
     .name = "extract",
     .group = TOOL_CONVERTS,
-    .summary = "kernels and contents as files",
+    .summary = "write kernels and contents to files",
     .usage =
         "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"
         "       hal-trace extract --content=N [-o OUTPUT] [--force] FILE\n"
-        "       hal-trace extract --file=PATH [-o OUTPUT] [--force] FILE\n\n"
-        "Writes every executable's source or binary into the folder, as NUMBER-LABEL.metal,\n"
-        ".metallib or .spv, and prints the names; or one content, whose number dump shows; or a\n"
-        "file that queues read from, by its path then (--device_profiling_files=all).\n",
+        "       hal-trace extract --file=PATH [-o OUTPUT] [--force] FILE\n"
+        "\n"
+        "Writes the source or binary of every executable into the folder, as NUMBER-LABEL.metal,\n"
+        ".metallib or .spv, and prints the names; or one content, by the number that dump shows; "
+        "or a\n"
+        "file that queues read, by its path at that time (--device_profiling_files=all).\n",
     .options = options,
     .run = run,
 };

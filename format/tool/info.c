@@ -198,18 +198,18 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
     if (health->recovered)
         trace_text_printf(text, "; recovered: the process ended before the capture did");
     if (health->over_budget_bytes) {
-        trace_text_printf(text, "; over the budget, hence digests only: ");
+        trace_text_printf(text, "; digests only, over the budget: ");
         tool_size(text, health->over_budget_bytes);
     }
     if (health->unsupported_calls)
-        trace_text_printf(text, "; %s that no replay can do",
+        trace_text_printf(text, "; %s that cannot be replayed",
                           hal_count(health->unsupported_calls, "call", "calls").text);
     if (health->overhead_ns)
         trace_text_printf(text, "; recording took %s",
                           hal_duration_text((int64_t)health->overhead_ns).text);
     trace_text_printf(text, "\n");
     if (health->clock && health->clock[0])
-        trace_text_printf(text, "clock      %s, seen at most %s from the system's\n", health->clock,
+        trace_text_printf(text, "clock      %s, at most %s from the system's\n", health->clock,
                           hal_duration_text((int64_t)health->clock_error_ns).text);
 }
 
@@ -406,7 +406,7 @@ static void print_json(struct trace_text *text, const char *path, const struct t
 /* ---- The subcommand ----------------------------------------------------------------------- */
 
 static const struct hal_option options[] = {
-    {.name = "json", .help = "as one JSON object"},
+    {.name = "json", .help = "print one JSON object"},
     {0},
 };
 
@@ -435,10 +435,11 @@ static int run(char **argv)
 
 const struct tool_command tool_info = {
     .name = "info",
-    .summary = "what a trace is about, how large it is, whether it is whole",
+    .summary = "what the trace is about, how large it is, whether it is complete",
     .usage =
-        "usage: hal-trace info [--json] FILE\n\n"
-        "Prints where and when the trace was captured, on which device, what it holds, and how\n"
+        "usage: hal-trace info [--json] FILE\n"
+        "\n"
+        "Prints where and when the trace was captured, on which device, what it contains, and how\n"
         "the capture went.\n",
     .options = options,
     .run = run,

@@ -21,18 +21,19 @@ static void print_verbs(void)
 
 static const struct hal_command_line command_line = {
     .program = "hal-trace",
-    .usage = "usage: hal-trace COMMAND [OPTIONS] FILE\n\n"
-             "Looks into traces, and makes others of them. After a command, --help lists its "
+    .usage = "usage: hal-trace COMMAND [OPTIONS] FILE\n"
+             "\n"
+             "Examines traces, and makes new ones from them. --help after a command lists its "
              "options.\n",
-    .notes =
-        "Examples:\n"
-        "  hal-trace stats trace.pb.zst\n"
-        "  hal-trace dump --kind=submit,semaphore_wait trace.pb.zst\n"
-        "  hal-trace trim -o part.pb.zst --submissions=#s3..#s5 trace.pb.zst\n"
-        "  hal-trace export --format=perfetto -o trace.perfetto-trace trace.pb.zst\n\n"
-        "Exit status: 0 it worked, 1 (of diff) the traces differ, (of races) there are races, 2 "
-        "wrong\n"
-        "usage, 3 a file cannot be read, is damaged, or cannot be written.\n",
+    .notes = "Examples:\n"
+             "  hal-trace stats trace.pb.zst\n"
+             "  hal-trace dump --kind=submit,semaphore_wait trace.pb.zst\n"
+             "  hal-trace trim -o part.pb.zst --submissions=#s3..#s5 trace.pb.zst\n"
+             "  hal-trace export --format=perfetto -o trace.perfetto-trace trace.pb.zst\n"
+             "\n"
+             "Exit status: 0 success, 1 (diff) the traces differ, (races) there are races, 2 wrong "
+             "usage,\n"
+             "3 a file cannot be read, is damaged, or cannot be written.\n",
     .print_version = tool_print_version,
     .print_verbs = print_verbs,
     .stops_at_word = true,
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
     if (words.asked != HAL_ASKED_NOTHING)
         return tool_fail(hal_command_line_answer(&command_line, words.asked));
     if (!words.count) {
-        tool_error("which command? (see hal-trace --help)");
+        tool_error("no command given (see hal-trace --help)");
         return TOOL_USAGE;
     }
     for (size_t i = 0; tool_commands[i]; i++) {

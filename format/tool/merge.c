@@ -228,7 +228,8 @@ static enum hal_status prepare(struct merge *merge, size_t index)
         !hal_add_u64(before->submission_base, last->last_submission + 1,
                      &source->submission_base) ||
         !hal_add_u64(before->mapping_base, last->last_mapping, &source->mapping_base))
-        return hal_fail(HAL_UNSUPPORTED, "'%s' has too large numbers to be merged", last->path);
+        return hal_fail(HAL_UNSUPPORTED, "the numbers in '%s' are too large to be merged",
+                        last->path);
     source->thread_base = before->thread_base + last->last_thread + 1;
     source->queue_base = before->queue_base + last->queue_count;
     if (source->thread_base + part->last_thread > TRACE_MAX_THREADS)
@@ -284,7 +285,7 @@ static void describe(const struct merge *merge, struct trace_text *text)
         const int64_t shift = part->source.shift_ns;
         trace_text_printf(text, "%s %s(%s)", i ? "," : "", part->prefix, part->path);
         if (shift)
-            trace_text_printf(text, " by the time of day");
+            trace_text_printf(text, " by wall-clock time");
     }
     trace_text_append(text, "", 1);
 }
@@ -346,8 +347,8 @@ static enum hal_status write_merged(struct merge *merge, const struct trace_rewr
     struct trace_header header = *trace_reader_header(merge->parts[0].reader);
     const struct part *last = &merge->parts[merge->count - 1];
     header.device.queue_count = last->source.queue_base + last->queue_count;
-    header.view_only = "it is several captures that were merged (each of them can be replayed, its "
-                       "collectives too)";
+    header.view_only = "it was merged from several captures (each of them can be replayed, "
+                       "including its collectives)";
     describe(merge, &edit);
     enum hal_status status = edit.is_failed ? hal_fail(HAL_NO_MEMORY, "no memory for the header")
                                             : tool_add_edit(&header, edit.data, &edits);
@@ -414,8 +415,8 @@ static enum hal_status take_clock(void *user, const struct hal_option *option, c
 static const struct hal_option options[] = {
     {.name = "clock",
      .argument = "CLOCK",
-     .help = "monotonic: the traces have one clock. wall: put them together by the time of day. "
-             "auto, the default: wall, but for traces of one boot of one machine",
+     .help = "monotonic: the traces have one clock. wall: align them by wall-clock time. auto, the "
+             "default: wall, except for traces from one boot of one machine",
      .take = take_clock},
     TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
     {0},
@@ -428,7 +429,7 @@ static int run(char **argv)
     if (!tool_parse(&tool_merge, argv, &a, &words))
         return words.exit_status;
     if (words.count < 2) {
-        tool_error("merge: which files? Two at least (see hal-trace merge --help)");
+        tool_error("merge: at least two files are needed (see hal-trace merge --help)");
         return TOOL_USAGE;
     }
     a.merge.count = (size_t)words.count;
@@ -440,12 +441,14 @@ static int run(char **argv)
 const struct tool_command tool_merge = {
     .name = "merge",
     .group = TOOL_MAKES,
-    .summary = "several traces on one clock",
+    .summary = "combine several traces on one clock",
     .usage =
-        "usage: hal-trace merge -o OUTPUT [--clock=CLOCK] [--force] FILE FILE...\n\n"
-        "Writes one trace of all events of several, of processes or devices that worked at the\n"
-        "same time, to be looked at together. The first file keeps its numbers; those of the\n"
-        "others follow. A merged trace cannot be replayed, but each of its parts can.\n",
+        "usage: hal-trace merge -o OUTPUT [--clock=CLOCK] [--force] FILE FILE...\n"
+        "\n"
+        "Writes one trace with all events of several, from processes or devices that worked at "
+        "the\n"
+        "same time, to view them together. The first file keeps its numbers; those of the others\n"
+        "are shifted. A merged trace cannot be replayed, but each of its parts can.\n",
     .options = options,
     .run = run,
 };

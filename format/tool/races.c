@@ -39,7 +39,7 @@ static enum hal_status print_race(const struct search *s, const struct trace_rac
                       race->buffer);
     tool_labels_add(&s->labels, s->reader, race->buffer, text);
     trace_text_printf(text, ", no %s between\n",
-                      race->inside ? "barrier" : "semaphore or wait of the host");
+                      race->inside ? "barrier" : "semaphore or host wait");
     return tool_write(text, false);
 }
 
@@ -56,10 +56,10 @@ static enum hal_status print(const struct search *s, const char *path)
     if (races->list_count < races->count)
         trace_text_printf(&text, "; the first %zu are listed", races->list_count);
     if (races->undecided)
-        trace_text_printf(&text, "; %s too many to compare",
+        trace_text_printf(&text, "; %s over the limits and not compared",
                           hal_count(races->undecided, "access was", "accesses were").text);
     if (races->inside_only)
-        trace_text_printf(&text, "; the trace is not whole: only command buffers were searched");
+        trace_text_printf(&text, "; the trace is incomplete: only command buffers were searched");
     trace_text_printf(&text, "\n");
     if (status == HAL_OK)
         status = tool_write(&text, true);
@@ -102,12 +102,15 @@ static int run(char **argv)
 const struct tool_command tool_races = {
     .name = "races",
     .summary = "accesses to the same bytes that nothing orders",
-    .usage =
-        "usage: hal-trace races FILE\n\n"
-        "Lists pairs of commands, submissions and accesses of the host that touch the same bytes,\n"
-        "at least one of them writing, where no barrier, semaphore or wait of the host orders\n"
-        "them. A race is possible when the trace cannot tell: a kernel declares nothing, where a\n"
-        "binding ends is unknown, or only pages are known of what the host wrote.\n"
-        "Exit status 1 when there are races, 0 when there are none, or possible ones only.\n",
+    .usage = "usage: hal-trace races FILE\n"
+             "\n"
+             "Lists pairs of commands, submissions and host accesses to the same bytes, at least "
+             "one of\n"
+             "them a write, that no barrier, semaphore or host wait orders. A race is only "
+             "possible if the\n"
+             "trace cannot decide: a kernel declares no accesses, the end of a binding is unknown, "
+             "or only\n"
+             "the pages that the host wrote are known.\n"
+             "Exit status: 1 if there are races, 0 if there are none, or only possible ones.\n",
     .run = run,
 };

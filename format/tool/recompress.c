@@ -20,7 +20,7 @@ static int recompress(const char *path, const struct trace_rewrite_options *outp
     status = trace_recompress(path, output, edit, tool_progress_step, &progress, &copied);
     tool_progress_end(&progress);
     return tool_written(status, output->path,
-                        copied ? "copied as it is: this would make it larger" : "");
+                        copied ? "copied unchanged: recompression would make it larger" : "");
 }
 
 struct output {
@@ -49,11 +49,13 @@ static int run(char **argv)
 const struct tool_command tool_recompress = {
     .name = "recompress",
     .group = TOOL_MAKES,
-    .summary = "the same trace in fewer bytes",
-    .usage = "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n\n"
-             "Writes the trace again with another compression. Everything else stays, also what\n"
-             "newer versions have added to the file. A file that this would make larger is copied\n"
-             "as it is.\n",
+    .summary = "store the same trace in fewer bytes",
+    .usage =
+        "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n"
+        "\n"
+        "Writes the trace again with another compression. Everything else stays, including what\n"
+        "newer versions have added to the file. A file that would become larger is copied\n"
+        "unchanged.\n",
     .options = options,
     .run = run,
 };

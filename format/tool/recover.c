@@ -114,18 +114,18 @@ static int recover(const struct trace_recover_options *wanted)
     }
     const enum hal_status status = trace_recover(&options, &recovered);
     if (status == HAL_IO && !options.output)
-        (void)!hal_add_context(status, "the trace and its sidecar are as before (-o OUTPUT writes "
-                                       "the whole trace to another place)");
+        (void)!hal_add_context(status, "the trace and its sidecar are unchanged (-o OUTPUT writes "
+                                       "the complete trace to another file)");
     if (status != HAL_OK)
         return tool_fail(status);
-    hal_print(stdout, "%s: %s that the file had, and %s and %s (%s) out of the sidecar\n",
+    hal_print(stdout, "%s: %s from the file, and %s and %s (%s) from the sidecar\n",
               options.output ? options.output : options.path,
               hal_count(recovered.file_events, "event", "events").text,
               hal_count(recovered.sidecar_events, "event", "events").text,
               hal_count(recovered.contents, "content", "contents").text,
               hal_count(recovered.content_bytes, "byte", "bytes").text);
     if (recovered.calls_missing)
-        hal_print(stdout, "the process ended inside calls, which are not recorded\n");
+        hal_print(stdout, "the process ended during calls, which are not recorded\n");
     return tool_fail(hal_output_end());
 }
 
@@ -138,23 +138,23 @@ static const struct hal_option options[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
-     .help = "write the whole trace there; trace and sidecar stay as they are",
+     .help = "write the complete trace there, and keep trace and sidecar",
      .target = offsetof(struct arguments, recover.output)},
     {.name = "sidecar",
      .letter = 's',
      .argument = "FILE",
-     .help = "the sidecar, when it was moved",
+     .help = "the sidecar, if it was moved",
      .target = offsetof(struct arguments, recover.sidecar)},
     {.name = "force",
      .letter = 'f',
-     .help = "replace an existing output; do not ask whether the process still runs",
+     .help = "replace an existing output; do not check whether the process is still running",
      .target = offsetof(struct arguments, recover.force)},
     {.name = "list",
      .letter = 'l',
      .help = "list this user's sidecars (in FOLDER; default " TRACE_SIDECAR_FOLDER ")",
      .target = offsetof(struct arguments, lists)},
     {.name = "discard",
-     .help = "remove the sidecars, with what only they have",
+     .help = "remove the sidecars and the data that only they have",
      .target = offsetof(struct arguments, discards)},
     {.name = "discard-gone",
      .help = "remove this user's sidecars whose capture has ended and whose trace was removed",
@@ -187,16 +187,16 @@ static int run(char **argv)
 const struct tool_command tool_recover = {
     .name = "recover",
     .group = TOOL_MAKES,
-    .summary = "complete the trace of a process that was killed",
+    .summary = "complete the trace of a killed process",
     .usage =
         "usage: hal-trace recover [options] FILE\n"
         "       hal-trace recover --list | --discard-gone [FOLDER]\n"
         "       hal-trace recover --discard SIDECAR...\n"
-        "Completes a trace whose process was killed, aborted or left without ending the capture, "
-        "with\n"
-        "what it had recorded and not yet written: its sidecar, which the trace names. FILE is "
-        "the\n"
-        "trace, or the sidecar itself. The trace is replaced and the sidecar removed.\n",
+        "Completes the trace of a process that was killed, aborted or exited without ending the\n"
+        "capture, with what it had recorded and not yet written: its sidecar, which the trace "
+        "names.\n"
+        "FILE is the trace, or the sidecar itself. The trace is replaced and the sidecar "
+        "removed.\n",
     .options = options,
     .run = run,
 };

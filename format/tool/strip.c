@@ -51,7 +51,7 @@ static enum hal_status write_stripped(struct trace_reader *reader, struct strip 
              strip->executables ? " --executables" : "");
     HAL_TRY(tool_add_edit(&header, edit, &edits));
     if (!strip->reads_only && !header.view_only[0])
-        header.view_only = "its contents were taken out by hal-trace strip";
+        header.view_only = "hal-trace strip removed its contents";
     enum hal_status status = trace_rewrite_open(&rewrite, output, &header);
     free(edits);
     HAL_TRY(status);
@@ -82,11 +82,11 @@ struct arguments {
 
 static const struct hal_option options[] = {
     {.name = "reads-only",
-     .help = "only the bytes that were read back: it can still be replayed, and is verified by the "
-             "digests",
+     .help =
+         "only the bytes that were read back: it can still be replayed, and is verified by digests",
      .target = offsetof(struct arguments, strip.reads_only)},
     {.name = "executables",
-     .help = "take kernels out as well (their names and bindings stay)",
+     .help = "also remove kernels (their names and bindings stay)",
      .target = offsetof(struct arguments, strip.executables)},
     TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
     {0},
@@ -117,13 +117,14 @@ static int run(char **argv)
 const struct tool_command tool_strip = {
     .name = "strip",
     .group = TOOL_MAKES,
-    .summary = "digests in the place of contents",
+    .summary = "replace contents by digests",
     .usage =
-        "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
-        "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
-        "read or sent in updates. It can be looked at and compared with others, not replayed.\n"
-        "All else stays: kernels, push constants, labels, the program's path and arguments,\n"
-        "the machine's name. Who can guess some bytes knows them by their digest.\n",
+        "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n"
+        "\n"
+        "Writes the trace with SHA-256 digests in place of all bytes that the host wrote, read or\n"
+        "sent in updates. It can be viewed and compared with others, but not replayed. Everything\n"
+        "else stays: kernels, push constants, labels, the program's path and arguments, the\n"
+        "machine's name. A digest confirms a guess: small values can be brute-forced.\n",
     .options = options,
     .run = run,
 };

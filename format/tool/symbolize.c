@@ -176,12 +176,14 @@ static int run(char **argv)
 
 const struct tool_command trace_symbolize = {
     .name = "symbolize",
-    .summary = "call stacks with the names of functions",
+    .summary = "print call stacks with function names",
     .usage =
-        "usage: hal-trace symbolize FILE\n\n"
-        "Prints the call stacks of the trace, innermost call first, with the names that the\n"
-        "symbol tables of the captured program's modules have on this machine, or their debug\n"
-        "files below /usr/lib/debug. A module that is another build than the captured one is\n"
-        "said, and shown as an offset.\n",
+        "usage: hal-trace symbolize FILE\n"
+        "\n"
+        "Prints the call stacks of the trace, innermost call first, with function names from the\n"
+        "symbol tables of the captured program's modules on this machine, or from their debug "
+        "files\n"
+        "below /usr/lib/debug. A module of another build than the captured one is reported, and\n"
+        "shown as an offset.\n",
     .run = run,
 };

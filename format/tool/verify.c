@@ -34,7 +34,7 @@ static void describe(struct verify *v, uint64_t *count, enum hal_status status)
     if (++v->described <= MOST_DESCRIBED)
         tool_error("%s", v->last);
     if (v->described == MOST_DESCRIBED)
-        tool_error("more damage is counted and not described");
+        tool_error("further damage is counted but not described");
 }
 
 static void verify_chunks(struct verify *v)
@@ -111,7 +111,7 @@ static void print_json(struct trace_text *text, const char *path, const struct v
 
 static void print_text(struct trace_text *text, const struct verify *v, bool good)
 {
-    trace_text_printf(text, "%s: %s in %s, %s of %s are as they were written",
+    trace_text_printf(text, "%s: %s in %s, %s of %s are intact",
                       good                                 ? "good"
                       : *trace_reader_truncated(v->reader) ? "NOT WHOLE"
                                                            : "NOT GOOD",
@@ -124,8 +124,7 @@ static void print_text(struct trace_text *text, const struct verify *v, bool goo
                           hal_count(v->damaged_chunks, "chunk", "chunks").text,
                           hal_count(v->damaged_contents, "content", "contents").text);
     if (v->missing.contents)
-        trace_text_printf(text,
-                          "; not looked at: %s of %s that are in another trace (--base=TRACE)",
+        trace_text_printf(text, "; not checked: %s of %s that are in another trace (--base=TRACE)",
                           hal_count(v->missing.contents, "content", "contents").text,
                           hal_count(v->missing.bytes, "byte", "bytes").text);
     trace_text_append(text, "\n", 1);
@@ -168,7 +167,7 @@ struct arguments {
 
 static const struct hal_option options[] = {
     {.name = "json",
-     .help = "the result as one JSON object",
+     .help = "print the result as one JSON object",
      .target = offsetof(struct arguments, as_json)},
     TOOL_BASE_OPTION(struct arguments, bases),
     {0},
@@ -188,9 +187,10 @@ const struct tool_command tool_verify = {
     .name = "verify",
     .summary = "check every byte of a trace",
     .usage =
-        "usage: hal-trace verify [--json] [--base=TRACE] FILE\n\n"
-        "Reads all events and all contents and checks sizes, references, checksums and digests.\n"
-        "Exit status 3 when anything is damaged or missing, after everything was looked at.\n",
+        "usage: hal-trace verify [--json] [--base=TRACE] FILE\n"
+        "\n"
+        "Reads all events and contents, and checks sizes, references, checksums and digests.\n"
+        "The exit status is 3 if anything is damaged or missing, after everything was checked.\n",
     .options = options,
     .run = run,
 };

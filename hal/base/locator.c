@@ -50,7 +50,7 @@ enum hal_status hal_locator_parse(const char *text, struct hal_locator *out_loca
     if (take_place(&at, out_locator) && !*at)
         return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "'%s' is no place: #s12 is submission 12, #s12.d40 its dispatch 40, both "
+                    "'%s' is not a locator: #s12 is submission 12, #s12.d40 its dispatch 40, both "
                     "counted from 0",
                     text);
 }
@@ -93,8 +93,8 @@ enum hal_status hal_locator_range_parse(const char *text, struct hal_locator_ran
     if (good)
         return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "'%s' is no range of places: #s3, #s3..#s7, #s3.. or ..#s7, of submissions, or "
-                    "of dispatches as #s12.d40, counted from 0",
+                    "'%s' is not a range of locators: #s3, #s3..#s7, #s3.. or ..#s7 for "
+                    "submissions, or dispatches such as #s12.d40, counted from 0",
                     text);
 }
 

@@ -48,7 +48,7 @@ static int level_from_environment(void)
         if (strcmp(wanted, level_names[i]) == 0)
             return i;
     }
-    emit(HAL_LOG_WARN, "HAL_LOG='%s' is none of error, warn, info, debug: using warn", wanted);
+    emit(HAL_LOG_WARN, "HAL_LOG='%s' is not one of error, warn, info, debug: using warn", wanted);
     return HAL_LOG_WARN;
 }
 

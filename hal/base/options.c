@@ -296,7 +296,7 @@ static void print_option(const struct hal_option *option)
                                 *argument && !is_optional(option) ? "=" : "", argument);
     fputs(name, stdout);
     if (option->alias_of)
-        snprintf(name, sizeof name, "the old spelling of --%s", option->alias_of);
+        snprintf(name, sizeof name, "old spelling of --%s", option->alias_of);
     print_wrapped(option->alias_of ? name : option->help, length);
 }
 

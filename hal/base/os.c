@@ -108,7 +108,7 @@ enum hal_status hal_module_path(const void *address, char *out_path, size_t byte
     Dl_info info;
     char resolved[PATH_MAX];
     if (!dladdr(address, &info) || !info.dli_fname || !realpath(info.dli_fname, resolved))
-        return hal_fail(HAL_NOT_FOUND, "the system does not tell which module holds an address");
+        return hal_fail(HAL_NOT_FOUND, "the system does not know which module contains an address");
     if (strlen(resolved) >= bytes)
         return hal_fail(HAL_INVALID, "the path '%s' is longer than %zu bytes", resolved, bytes);
     memcpy(out_path, resolved, strlen(resolved) + 1);

@@ -64,7 +64,7 @@ enum hal_status hal_program_path(char *out_path, size_t bytes)
 {
     uint32_t room = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
     if (_NSGetExecutablePath(out_path, &room) != 0)
-        return hal_fail(HAL_NOT_FOUND, "the system does not tell the program's path");
+        return hal_fail(HAL_NOT_FOUND, "the system does not know the program's path");
     return HAL_OK;
 }
 

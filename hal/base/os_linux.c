@@ -65,7 +65,7 @@ enum hal_status hal_program_path(char *out_path, size_t bytes)
 {
     const ssize_t used = readlink("/proc/self/exe", out_path, bytes);
     if (used < 0 || (size_t)used >= bytes)
-        return hal_fail(HAL_NOT_FOUND, "the system does not tell the program's path");
+        return hal_fail(HAL_NOT_FOUND, "the system does not know the program's path");
     out_path[used] = '\0';
     return HAL_OK;
 }

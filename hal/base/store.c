@@ -101,11 +101,11 @@ enum hal_status hal_store_open(const char *wanted, const char *kind, char *out_p
     char real[PATH_MAX], usual[PATH_MAX];
     if (!wanted && !hal_cache_folder(kind, usual, sizeof usual))
         return hal_fail(HAL_IO,
-                        "the environment names no place for compiled kernels (HAL_CACHE_DIR)");
+                        "the environment names no folder for compiled kernels (HAL_CACHE_DIR)");
     wanted = wanted ? wanted : usual;
     errno = 0;
     if (!hal_make_directories(wanted) || !realpath(wanted, real))
-        return hal_fail(HAL_IO, "cannot keep compiled kernels in '%s': %s", wanted,
+        return hal_fail(HAL_IO, "cannot store compiled kernels in '%s': %s", wanted,
                         strerror(errno ? errno : EACCES));
     if ((size_t)snprintf(out_path, bytes, "%s", real) >= bytes)
         return hal_fail(HAL_INVALID, "the path '%s' is too long", real);
@@ -134,7 +134,7 @@ uint64_t hal_store_limit_bytes(void)
     const unsigned long long mib = strtoull(text, &end, 10);
     if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && mib >= 1 && mib <= most_mib)
         return mib << 20;
-    hal_log(HAL_LOG_WARN, "HAL_CACHE_LIMIT_MIB=%s is not in 1 to %llu: %llu MiB it is", text,
+    hal_log(HAL_LOG_WARN, "HAL_CACHE_LIMIT_MIB=%s is not in 1 to %llu: using %llu MiB", text,
             (unsigned long long)most_mib, (unsigned long long)(otherwise >> 20));
     return otherwise;
 }
@@ -194,7 +194,7 @@ void hal_store_trim(const char *directory, const char *suffix, uint64_t limit_by
     int lock;
     snprintf(lock_path, sizeof lock_path, "%s/.trim", directory);
     if (hal_store_lock(lock_path, &lock) != HAL_OK) {
-        hal_log(HAL_LOG_INFO, "no room is made in '%s': %s", directory, hal_message());
+        hal_log(HAL_LOG_INFO, "cannot free space in '%s': %s", directory, hal_message());
         return;
     }
     if (list_entries(directory, suffix, &entries) == HAL_OK && entries.bytes > limit_bytes) {

@@ -117,7 +117,7 @@ enum hal_status hal_device_query(struct hal_device *device, const char *key, int
 {
     HAL_TRY(hal_check_device(device));
     if (!key || !out_value)
-        return hal_fail(HAL_INVALID, "a query needs a key and a place for the value");
+        return hal_fail(HAL_INVALID, "a query needs a key and an out-parameter");
     if (query_info(&device->info, key, out_value))
         return HAL_OK;
     if (strcmp(key, "collectives") == 0) {

@@ -47,7 +47,7 @@ static void end_device(struct hal_device *device)
         pthread_detach(thread);
         return;
     }
-    hal_log(HAL_LOG_WARN, "device '%s' stays as it is: %s", device->info.uri, hal_message());
+    hal_log(HAL_LOG_WARN, "device '%s' is not changed: %s", device->info.uri, hal_message());
     hal_devices_let_exit();
 }
 
@@ -166,7 +166,7 @@ enum hal_status hal_device_running(struct hal_device *device, struct hal_running
     HAL_TRY(hal_check_place(out_running, "the running dispatch"));
     struct hal_driver_device *const driver = device->driver;
     if (!driver->ops->device_running)
-        return hal_fail(HAL_UNSUPPORTED, "device '%s' cannot tell which dispatch runs",
+        return hal_fail(HAL_UNSUPPORTED, "device '%s' cannot report which dispatch is running",
                         device->info.uri);
     struct hal_running running = {0};
     HAL_TRY(hal_device_enter(device));

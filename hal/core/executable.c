@@ -260,7 +260,7 @@ enum hal_status hal_executable_get_info(struct hal_executable *executable,
                                         struct hal_executable_info *out_info)
 {
     HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
-    HAL_TRY(hal_check_place(out_info, "what is known of an executable"));
+    HAL_TRY(hal_check_place(out_info, "the information about an executable"));
     struct hal_device *device = executable->object.device;
     struct hal_driver_device *driver = device->driver;
     struct hal_executable_info info = {
@@ -285,7 +285,7 @@ enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint
 {
     HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
     HAL_TRY(hal_check_entry(executable, entry));
-    HAL_TRY(hal_check_place(out_info, "what is known of an entry point"));
+    HAL_TRY(hal_check_place(out_info, "the information about an entry point"));
     const struct hal_entry_info info =
         executable->reflection ? executable->reflection[entry] : describe_entry(executable, entry);
     return HAL_GIVE(hal_entry_info, out_info, &info);

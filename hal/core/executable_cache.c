@@ -25,7 +25,8 @@ static enum hal_status open_directory(struct hal_device *device, const char *wan
 {
     const struct hal_driver_ops *ops = device->driver->ops;
     if (!ops->cache_open && wanted)
-        return hal_fail(HAL_UNSUPPORTED, "device '%s' keeps no executables: not in '%s' either",
+        return hal_fail(HAL_UNSUPPORTED,
+                        "device '%s' does not store executables: not in '%s' either",
                         device->info.uri, wanted);
     if (!ops->cache_open)
         return HAL_OK;
@@ -91,7 +92,7 @@ enum hal_status hal_executable_cache_get_info(struct hal_executable_cache *cache
                                               struct hal_executable_cache_info *out_info)
 {
     HAL_TRY(hal_check_cache(cache));
-    HAL_TRY(hal_check_place(out_info, "what is known of an executable cache"));
+    HAL_TRY(hal_check_place(out_info, "the information about an executable cache"));
     struct hal_executable_cache_info info = {
         .label = cache->label,
         .directory = cache->directory,
@@ -195,7 +196,7 @@ static enum hal_status prepare_item(const struct preparation *preparation, size_
     struct hal_executable_desc desc = *given;
     desc.struct_size = sizeof desc;
     if (atomic_load(&preparation->is_cancelled))
-        return hal_fail(HAL_FAILED, "executable '%s' was not prepared: it was cancelled",
+        return hal_fail(HAL_FAILED, "executable '%s' was not prepared: preparation was cancelled",
                         desc.label ? desc.label : "");
     if (!desc.variant_count && !desc.format && desc.data && desc.bytes)
         HAL_TRY(hal_add_context(hal_executable_infer_format(desc.data, desc.bytes, &desc.format),

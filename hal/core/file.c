@@ -138,7 +138,7 @@ static enum hal_status read_file(void *user, void *data, uint64_t bytes)
         if (got < 0)
             return fail_system("read", file->path);
         if (got == 0)
-            return hal_fail(HAL_IO, "'%s' ends at %" PRIu64 ": %s from %" PRIu64 " are not there",
+            return hal_fail(HAL_IO, "'%s' ends at %" PRIu64 ": cannot read %s at %" PRIu64,
                             file->path, transfer->file_offset + done,
                             hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
         done += (uint64_t)got;
@@ -159,10 +159,9 @@ static enum hal_status write_file(void *user, void *data, uint64_t bytes)
         if (put < 0)
             return fail_system("write", file->path);
         if (put == 0)
-            return hal_fail(
-                HAL_IO, "'%s' takes no more at %" PRIu64 ": %s from %" PRIu64 " were to be written",
-                file->path, transfer->file_offset + done, hal_count(bytes, "byte", "bytes").text,
-                transfer->file_offset);
+            return hal_fail(HAL_IO, "'%s' is full at %" PRIu64 ": cannot write %s at %" PRIu64,
+                            file->path, transfer->file_offset + done,
+                            hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
         done += (uint64_t)put;
     }
     return HAL_OK;

@@ -79,27 +79,31 @@ static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing 
 const char *hal_flags_help(void)
 {
     return "  --device=URI                     device to use: cpu, cpu?threads=4&queues=2\n"
-           "  --device_profiling_mode=MODE     capture the run: queue, dispatch (and times of\n"
+           "  --device_profiling_mode=MODE     capture the run: queue, dispatch (also the times "
+           "of\n"
            "                                   dispatches)\n"
-           "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
+           "  --device_profiling_file=FILE     output file (default PROGRAM.PID.pb.zst)\n"
            "  --device_profiling_force         replace an existing file\n"
            "  --device_profiling_stacks=WHAT   call stacks: none, submission (default),\n"
            "                                   command\n"
-           "  --device_profiling_contents=WHAT what the host writes: all (default), digest, none\n"
-           "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none,\n"
-           "                                   all (and digests of what each submission writes)\n"
-           "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
-           "                                   reference, all, fail\n"
-           "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n"
-           "  --device_profiling_window=#sA..#sB  capture these submissions alone; or: signal\n"
+           "  --device_profiling_contents=WHAT bytes that the host writes: all (default), digest,\n"
+           "                                   none\n"
+           "  --device_profiling_outputs=WHAT  bytes that it reads: contents (default), digest,\n"
+           "                                   none, all (also digests of what each submission\n"
+           "                                   writes)\n"
+           "  --device_profiling_files=WHAT    files that queues read: ranges (default), "
+           "reference,\n"
+           "                                   all, fail\n"
+           "  --device_profiling_budget=BYTES  limit for contents, then only digests (64M, 2G)\n"
+           "  --device_profiling_window=#sA..#sB  capture only these submissions; or: signal\n"
            "                                   (SIGUSR1 begins and ends captures)\n"
-           "  --device_profiling_scope=NAME    capture what happens inside these scopes alone\n"
-           "  --device_profiling_group=NAME    capture submissions with these debug groups alone\n"
+           "  --device_profiling_scope=NAME    capture only the inside of these scopes\n"
+           "  --device_profiling_group=NAME    capture only submissions with these debug groups\n"
            "  --device_profiling_last=TIME     keep the last part of the run: 5s, 500ms, 2m\n"
            "  --device_profiling_wait=TIME     how long the end of a capture waits for work:\n"
            "                                   60s (default), 500ms, 2m, forever\n"
-           "  --device_profiling_quiet         do not say where the capture went\n"
-           "  --check-bounds                   kernels on the CPU fail where they leave a buffer\n";
+           "  --device_profiling_quiet         do not print where the capture is\n"
+           "  --check-bounds                   kernels on the CPU fail on out-of-bounds accesses";
 }
 
 /* ---- Values ------------------------------------------------------------------------------- */
@@ -171,23 +175,24 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case FILES: return hal_profiling_choose(HAL_FILES, source, &value);
     case BUDGET:
         if (!read_bytes(value, &bytes))
-            known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
+            known = "must be a positive number of bytes, optionally with K, M, G or T (64M)";
         break;
     case LAST:
         if (!read_time(value, &last_ns))
-            known = "must be a time from 10ms to 24h, as in 5s, 500ms or 2m";
+            known = "must be a time from 10ms to 24h, such as 5s, 500ms or 2m";
         break;
     case WAIT:
         if (!read_wait(value, &last_ns))
-            known = "must be forever or a time from 10ms to 24h, as in 60s, 500ms or 2m";
+            known = "must be forever or a time from 10ms to 24h, such as 60s, 500ms or 2m";
         break;
     case CACHING:
         if (!hal_caching_parse(value, &bytes))
-            known = "must be off or a number of bytes, as in 64M";
+            known = "must be off or a number of bytes, such as 64M";
         break;
     case WINDOW:
         if (!hal_capture_range_parse(value, &range))
-            known = "must be a range of submissions as #s3..#s7, #s3, #s3.. or ..#s7, or signal";
+            known =
+                "must be a range of submissions such as #s3..#s7, #s3, #s3.. or ..#s7, or signal";
         break;
     case SETTING_COUNT: break;
     }

@@ -58,7 +58,7 @@ enum hal_status hal_profiling_check_counters(const char *source, const char *tex
     if (strcmp(hal_profiling_mode(text), "executable") != 0)
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED,
-                    "%s '%s' asks for the device's counters, and no driver has any yet (there are: "
+                    "%s '%s' asks for device counters, which no driver supports yet (supported: "
                     "queue, dispatch)",
                     source, text);
 }
@@ -91,15 +91,15 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     const char *mode = options->mode ? options->mode : "queue";
     options->mode = hal_profiling_mode(mode);
     if (!options->mode)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "there is no profiling mode '%s' (there are: queue, dispatch)", mode);
+        return hal_fail(HAL_UNSUPPORTED, "unknown profiling mode '%s' (known: queue, dispatch)",
+                        mode);
     HAL_TRY(hal_profiling_check_counters("profiling mode", mode));
     if (options->last_ns &&
         (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))
         return hal_fail(HAL_INVALID, "a flight recorder keeps from 10 ms to 24 h, not %lld ns",
                         (long long)options->last_ns);
     if (options->base && options->last_ns)
-        return hal_fail(HAL_INVALID, "what a flight recorder writes cannot refer to '%s'",
+        return hal_fail(HAL_INVALID, "the files of a flight recorder cannot refer to '%s'",
                         options->base);
     HAL_TRY(hal_profiling_choose(HAL_STACKS, "profiling stacks", &options->stacks));
     HAL_TRY(hal_profiling_choose(HAL_CONTENTS, "profiling contents", &options->contents));

@@ -169,7 +169,7 @@ enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *com
                                             struct hal_command_buffer_info *out_info)
 {
     HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
-    HAL_TRY(hal_check_place(out_info, "what is known of a command buffer"));
+    HAL_TRY(hal_check_place(out_info, "the information about a command buffer"));
     HAL_TRY(hal_check_ended(commands));
     struct hal_command_buffer_info info = commands->info;
     info.label = commands->object.label;

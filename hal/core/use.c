@@ -54,7 +54,7 @@ static enum hal_status check_bytes(const char *user, const struct hal_buffer *ro
             continue;
         return hal_fail(HAL_INVALID,
                         "%s uses %s at offset %" PRIu64 " of %s, of which %s at offset %" PRIu64
-                        " are mapped: a scoped mapping is undone before work is submitted",
+                        " are mapped: unmap a scoped mapping before submitting work",
                         user, hal_count(bytes, "byte", "bytes").text, offset,
                         hal_object_name(&root->object, name),
                         hal_count(mapping->bytes, "byte", "bytes").text, mapping->offset);

@@ -47,7 +47,7 @@ static enum hal_status add_parameter(struct uri *uri, const char *whole, char *t
     *equals = '\0';
     for (size_t i = 0; i < uri->parameter_count; i++) {
         if (strcmp(uri->parameters[i].name, text) == 0)
-            return hal_fail(HAL_INVALID, "device '%s': the parameter '%s' is there twice", whole,
+            return hal_fail(HAL_INVALID, "device '%s': the parameter '%s' is given twice", whole,
                             text);
     }
     if (uri->parameter_count == MAX_PARAMETERS)
@@ -86,7 +86,7 @@ static enum hal_status read_caching(struct uri *uri, uint64_t *io_bytes)
             continue;
         if (!hal_caching_parse(parameter->value, io_bytes))
             return hal_fail(HAL_INVALID,
-                            "caching=%s is neither 'off' nor a number of bytes (as in 64M)",
+                            "caching=%s is neither 'off' nor a number of bytes (such as 64M)",
                             parameter->value);
         uri->parameter_count--;
         memmove(parameter, parameter + 1, (uri->parameter_count - i) * sizeof *parameter);
@@ -193,7 +193,7 @@ enum hal_status hal_devices_list(const char *driver,
     struct visitor visitor = {visit, user, true};
     const struct hal_driver *only = NULL;
     if (!visit)
-        return hal_fail(HAL_INVALID, "listing devices needs somebody to visit them");
+        return hal_fail(HAL_INVALID, "listing devices needs a callback");
     if (driver)
         HAL_TRY(find_driver(driver, &only));
     for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT && visitor.goes_on; i++) {

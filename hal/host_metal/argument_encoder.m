@@ -121,7 +121,7 @@ static int by_index(const void *a, const void *b)
 {
     static const char call[] = "newArgumentEncoderWithArguments";
     hm_check(arguments.count > 0 && arguments.count <= HM_MAX_MEMBERS, "argument-encoder",
-             "%s: %lu arguments; 1 to %d are possible", call, arguments.count, HM_MAX_MEMBERS);
+             "%s: %lu arguments; 1 to %d are supported", call, arguments.count, HM_MAX_MEMBERS);
     MTLArgumentDescriptor *sorted[HM_MAX_MEMBERS];
     for (NSUInteger i = 0; i < arguments.count; i++)
         sorted[i] = [arguments objectAtIndex:i];

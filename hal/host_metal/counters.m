@@ -107,7 +107,7 @@ static _Atomic int buffer_count;
             *error = host_metal_error(
                 MTLCounterErrorDomain,
                 count ? MTLCounterSampleBufferErrorOutOfMemory : MTLCounterSampleBufferErrorInvalid,
-                [NSString stringWithFormat:@"a sample buffer of %lu samples; 1 to %d are possible",
+                [NSString stringWithFormat:@"a sample buffer of %lu samples; 1 to %d are supported",
                                            count, HM_MAX_SAMPLES]);
         return nil;
     }

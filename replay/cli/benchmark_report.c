@@ -18,7 +18,8 @@ void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *re
             hal_duration_text(times->min_ns).text, hal_duration_text(times->median_ns).text,
             hal_duration_text((int64_t)result->interval.low).text,
             hal_duration_text((int64_t)result->interval.high).text,
-            result->tight ? "" : ": not as tight as wanted", hal_duration_text(times->p99_ns).text);
+            result->tight ? "" : ": not as tight as requested",
+            hal_duration_text(times->p99_ns).text);
     for (size_t i = 0; i < result->scope_count; i++) {
         const struct replay_scope_times *scope = &result->scopes[i];
         fprintf(file, "  scope '%s' (%" PRIu64 "): min %s, median %s, p99 %s\n",

@@ -30,8 +30,8 @@ static void print_output(FILE *file, const struct replay_bisect_range *range)
 {
     if (range->by_digest) {
         fprintf(file,
-                "  output %s [%" PRIu64 ", +%" PRIu64 "): its digest is not the recorded one; it "
-                "begins with ",
+                "  output %s [%" PRIu64 ", +%" PRIu64
+                "): its digest differs from the recorded one; it begins with ",
                 hal_shown(range->buffer).text, range->offset, range->bytes);
         print_bytes(file, range->actual, range->sample_bytes);
         fprintf(file, "\n");
@@ -50,7 +50,7 @@ static void print_output(FILE *file, const struct replay_bisect_range *range)
                 range->errors.worst_absolute, range->errors.worst_relative, range->errors.worst_ulp,
                 range->errors.guessed ? " (the type is a guess)" : "");
     if (range->errors.nan_map[0])
-        fprintf(file, "    NaN (e: only expected, a: only got, b: both): [%s]\n",
+        fprintf(file, "    NaN (e: only expected, a: only actual, b: both): [%s]\n",
                 range->errors.nan_map);
 }
 
@@ -70,8 +70,8 @@ static void print_ancestors(FILE *file, const struct replay_bisect_result *resul
 {
     char where[HAL_LOCATOR_BYTES];
     fprintf(file,
-            "  its inputs came from %s, the first %s: %s; which of these is the "
-            "wrong one, only another device can tell (--against=URI)\n",
+            "  its inputs came from %s, the first %s: %s; only another device can tell which of "
+            "these is wrong (--against=URI)\n",
             hal_count(result->ancestors, "command", "commands").text,
             hal_locator_print(&result->first_ancestor, where),
             hal_shown(result->first_ancestor_what).text);
@@ -82,13 +82,12 @@ static void print_written(FILE *file, const struct replay_bisect_result *result)
 {
     if (result->written_ranges || result->written_unknown)
         fprintf(file,
-                "  behind submissions: %" PRIu64 " written ranges compared by digest, %" PRIu64
+                "  after submissions: %" PRIu64 " written ranges compared by digest, %" PRIu64
                 " without one\n",
                 result->written_ranges, result->written_unknown);
     if (result->written_unjudged)
         fprintf(file,
-                "  %" PRIu64 " of them have another digest, which a tolerance cannot be applied "
-                "to\n",
+                "  %" PRIu64 " of them have another digest, to which no tolerance can be applied\n",
                 result->written_unjudged);
 }
 
@@ -97,8 +96,8 @@ static void print_races(FILE *file, const struct replay_bisect_result *result)
     for (size_t i = 0; i < result->race_count && i < REPLAY_BISECT_RACES; i++) {
         const struct replay_bisect_race *race = &result->races[i];
         fprintf(file,
-                "%s: %s and %s touch %s [%" PRIu64 ", +%" PRIu64 "), at least one %s, and nothing "
-                "orders them\n",
+                "%s: %s and %s access %s [%" PRIu64 ", +%" PRIu64
+                "), at least one %s, and nothing orders them\n",
                 race->declared ? "race" : "possible race", hal_shown(race->before).text,
                 hal_shown(race->after).text, hal_shown(race->buffer).text, race->offset,
                 race->bytes, race->declared ? "writes" : "may write");
@@ -108,8 +107,8 @@ static void print_races(FILE *file, const struct replay_bisect_result *result)
             file, "and %s\n",
             hal_count(result->race_count - REPLAY_BISECT_RACES, "more race", "more races").text);
     if (result->race_count)
-        fprintf(file, "  what differs may be the race's doing: order the two before you suspect a "
-                      "kernel\n");
+        fprintf(file,
+                "  the race may cause the difference: order the two before you suspect a kernel\n");
 }
 
 void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, const char *against,
@@ -123,21 +122,21 @@ void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, 
         if (result->report.doubtful_reads)
             fprintf(
                 file,
-                "  %s not comparable in whole: the host or a kernel may have written some of their "
+                "  %s not fully comparable: the host or a kernel may have written some of their "
                 "bytes\n",
                 hal_count(result->report.doubtful_reads, "read-back is", "read-backs are").text);
         if (result->report.unwritten_reads)
             fprintf(
                 file,
-                "  %s bytes that no command is known to have written: whether the program has "
-                "looked at them is not in the trace\n",
+                "  %s bytes that no known command has written: the trace does not show whether the "
+                "program used them\n",
                 hal_count(result->report.unwritten_reads, "read-back has", "read-backs have").text);
         return;
     }
     print_races(file, result);
     fprintf(file, "first difference from %s: ", hal_shown(against).text);
     if (result->writers != 0 || !result->what[0])
-        fprintf(file, result->writers == 0   ? "nobody had written there\n"
+        fprintf(file, result->writers == 0   ? "nothing had written there\n"
                       : result->writers == 1 ? "written by "
                                              : "last written by ");
     if (result->read_back)
@@ -145,13 +144,13 @@ void replay_print_bisect(FILE *file, const struct replay_bisect_result *result, 
     else if (result->what[0])
         print_place(file, result);
     if (result->writers > 1)
-        fprintf(file, "  one of %s that may have written it since it was last seen right\n",
+        fprintf(file, "  one of %s that may have written it since it was last known to be right\n",
                 hal_count(result->writers, "command", "commands").text);
     if (result->ancestors)
         print_ancestors(file, result);
     if (result->tried && !result->narrowed)
-        fprintf(file, "  one by one its commands agree, and together they do not: their order, or "
-                      "a missing barrier\n");
+        fprintf(file, "  its commands agree one by one, but not together: their order matters, or "
+                      "a barrier is missing\n");
     for (size_t i = 0; i < result->frame_count; i++)
         fprintf(file, "  at %s\n", hal_shown(result->frames[i]).text);
     for (size_t i = 0; i < result->input_count; i++) {

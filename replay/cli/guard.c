@@ -66,8 +66,7 @@ void replay_guard_begin(const struct replay_program *program)
     for (size_t i = 0; i < COUNT; i++) {
         const bool is_timer = numbers[i] == SIGALRM;
         if (is_timer)
-            snprintf(error, sizeof error,
-                     "the replay took longer than its limit of %s (--time-limit)",
+            snprintf(error, sizeof error, "the replay exceeded its limit of %s (--time-limit)",
                      hal_duration_text(program->time_limit_ns).text);
         else
             snprintf(error, sizeof error, "interrupted by signal %d (%s)", numbers[i],

@@ -22,10 +22,10 @@ void replay_print_inspect(FILE *file, const struct replay_program *program,
     const struct replay_inspect *look = &program->look;
     char where[HAL_LOCATOR_BYTES];
     if (look->has_stop)
-        fprintf(file, "stopped behind %s, after %s\n", hal_locator_print(&look->stop, where),
+        fprintf(file, "stopped after %s, after %s\n", hal_locator_print(&look->stop, where),
                 hal_count(result->steps, "step", "steps").text);
     for (size_t i = 0; i < look->dump_count; i++)
-        fprintf(file, "buffer '%s' behind %s: %s as %s in %s\n",
+        fprintf(file, "buffer '%s' after %s: %s as %s in %s\n",
                 hal_shown(program->dumps[i].buffer).text,
                 hal_locator_print(&program->dumps[i].where, where),
                 hal_count(result->dump_bytes[i], "byte", "bytes").text,
@@ -34,7 +34,7 @@ void replay_print_inspect(FILE *file, const struct replay_program *program,
         return;
     fprintf(file, "%s, %s, alone, %s:\n", hal_locator_print(&look->loop, where),
             hal_shown(result->loop_name).text, hal_count(result->loop_runs, "time", "times").text);
-    print_times(file, "from submit to end", &result->loop);
+    print_times(file, "from submit to completion", &result->loop);
     print_times(file, "an empty submission", &result->empty);
 }
 

@@ -67,8 +67,8 @@ static void tell_refused(const struct replay_sandbox *sandbox)
     const char *const call = replay_sandbox_refused_call(sandbox, name);
     if (call)
         fprintf(stderr,
-                "hal-replay: the sandbox refused the system call '%s': kernels need none, so do "
-                "not trust this trace\n",
+                "hal-replay: the sandbox refused the system call '%s', which kernels do not need: "
+                "do not trust this trace\n",
                 hal_shown(call).text);
 }
 

@@ -63,11 +63,11 @@ static const struct hal_option table[] = {
     {.help = "Where and how:"},
     {.name = "device",
      .argument = "URI",
-     .help = "where to replay (default: $HAL_DEVICE, else the recorded device)",
+     .help = "the device to replay on (default: $HAL_DEVICE, else the recorded device)",
      .target = offsetof(struct replay_program, device)},
     {.name = "fill",
      .argument = "BYTE",
-     .help = "what buffers hold before anybody writes them (default 0)",
+     .help = "initial contents of buffers before anything writes them (default 0)",
      .take = take_fill},
     {.name = "base",
      .argument = "TRACE",
@@ -75,98 +75,97 @@ static const struct hal_option table[] = {
      .take = take_base},
     {.name = "map",
      .argument = "OLD=NEW",
-     .help = "files that the trace refers to lie there now; may be repeated",
+     .help = "the new place of files that the trace refers to; may be repeated",
      .take = take_map},
     {.name = "timeout",
      .argument = "TIME",
-     .help = "give up when nothing moves for that long, as 5s or 500ms (default 60s)",
+     .help = "give up when nothing makes progress for that long, as 5s or 500ms (default 60s)",
      .take = take_timeout},
     {.name = "time-limit",
      .argument = "TIME",
-     .help = "stop the whole replay after that long (default 1h)",
+     .help = "limit for the whole replay (default 1h)",
      .take = take_time_limit},
     {.name = "memory-limit",
      .argument = "SIZE",
-     .help = "refuse traces that need more, as 512M or 8G (default: physical memory)",
+     .help = "refuse traces that need more, such as 512M or 8G (default: physical memory)",
      .take = take_memory_limit},
     {.name = "trusted",
-     .help = "replay in this process, with all that it may do: not for files of strangers",
+     .help = "replay in this process, without the sandbox; only for traces you trust",
      .target = offsetof(struct replay_program, trusted)},
     {.name = "allow-unsupported",
-     .help = "leave out calls of the program that no replay can repeat",
+     .help = "skip calls that no replay can repeat",
      .target = offsetof(struct replay_program, load.allow_unsupported)},
-    {.help = "What counts as the same:"},
+    {.help = "What counts as equal:"},
     {.name = "tolerance",
      .argument = "LIST",
-     .help = "elements may differ by abs:X, by the part rel:X of what is expected, or by ulp:N "
-             "representable values; several with commas: one suffices",
+     .help = "elements may differ by abs:X, by the fraction rel:X of the expected value, or by "
+             "ulp:N representable values; of several, separated by commas, one must hold",
      .take = take_tolerance},
     {.name = "type",
      .argument = "[BUFFER:]TYPE",
-     .help = "what elements are: f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8; BUFFER is a "
-             "label, with * for anything, or #ID; may be repeated",
+     .help = "the element type: f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8; BUFFER is a label, "
+             "with * as a wildcard, or #ID; may be repeated",
      .take = take_type},
     {.help = "What differs first:"},
     {.name = "bisect",
-     .help = "find the first command behind which the bytes are not those of --against, and say "
-             "everything about it",
+     .help = "find the first command after which the bytes differ from those of --against, and "
+             "report everything about it",
      .target = offsetof(struct replay_program, bisect)},
     {.name = "verify",
      .argument = "WHAT",
-     .help = "submissions: compare with --against behind every submission, do not narrow it down "
-             "to the command; uninitialised: run twice, with other bytes where nobody wrote, and "
-             "find who reads them",
+     .help = "submissions: compare with --against after every submission, without searching for "
+             "the command; uninitialised: run twice with different fill bytes and report reads of "
+             "uninitialised memory",
      .take = take_verify},
     {.name = "against",
      .argument = "URI",
-     .help =
-         "the device to compare with, or recorded (the default): with the read-backs in the trace",
+     .help = "the device to compare with, or recorded (the default): the read-backs in the trace",
      .take = take_against},
     {.name = "minimal",
      .argument = "FILE",
-     .help = "with --bisect: a trace of that command alone",
+     .help = "with --bisect: write a trace of only that command",
      .take = take_minimal},
     {.name = "symbols",
      .argument = "FILE",
-     .help = "a program or library of call stacks, for the names of its functions; may be repeated",
+     .help = "a program or library of the call stacks, for function names; may be repeated",
      .take = take_symbols},
     {.help = "Other kernels and data:"},
     {.name = "substitute",
      .argument = "KERNEL=FILE",
-     .help = "the kernel of that name, or the executable of that label, is in FILE (MSL, SPIR-V, "
-             "metallib); may be repeated",
+     .help = "take the kernel of that name, or the executable of that label, from FILE (MSL, "
+             "SPIR-V, metallib); may be repeated",
      .take = take_substitute},
     {.name = "substitute-buffer",
      .argument = "BUFFER=FILE",
-     .help = "what the host writes into BUFFER is in FILE; may be repeated",
+     .help = "take what the host writes into BUFFER from FILE; may be repeated",
      .take = take_substitute_buffer},
-    {.help = "A part, and what is in it:"},
+    {.help = "A part, and its contents:"},
     {.name = "range",
      .argument = "PART",
-     .help = "compare and time #s3..#s7 alone, #s3, #s3.. or ..#s7",
+     .help = "compare and time only #s3..#s7, #s3, #s3.. or ..#s7",
      .take = take_range},
     {.name = "stop-at",
      .argument = "PLACE",
-     .help = "end behind submission #s12, or its dispatch #s12.d40",
+     .help = "end after submission #s12 or its dispatch #s12.d40",
      .take = take_stop},
     {.name = "loop",
      .argument = "PLACE",
-     .help = "run that dispatch --repeat times (default 100) with the same inputs",
+     .help = "run only that dispatch, --repeat times (default 100), with the same inputs",
      .take = take_loop},
     {.name = "dump",
      .argument = "BUFFER@PLACE=FILE",
-     .help = "what is in the buffer behind PLACE: numbers as text when FILE ends in .txt, with "
-             "NumPy's header in .npy, else bytes; may be repeated",
+     .help = "write the contents of the buffer after PLACE: numbers as text if FILE ends in .txt, "
+             "with NumPy's header for .npy, else bytes; may be repeated",
      .take = take_dump},
     {.name = "record",
      .argument = "FILE",
-     .help = "capture the replay; what TRACE holds is not stored again, and whoever replays FILE "
-             "needs --base=TRACE",
+     .help = "capture the replay; contents that TRACE holds are not stored again, so replaying "
+             "FILE needs --base=TRACE",
      .take = take_record},
     {.help = "How long it takes:"},
     {.name = "repeat",
      .argument = "N",
-     .help = "replay N times and print minimum, median and maximum times",
+     .help = "replay N times and print the minimum, median and maximum times",
      .take = take_repeat},
     {.name = "benchmark",
      .argument = "[=TIME]",
@@ -175,7 +174,7 @@ static const struct hal_option table[] = {
          "scope of the program",
      .take = take_benchmark},
     {.name = "isolate",
-     .help = "run every command alone, too: times by kernel",
+     .help = "also run every command alone: times by kernel",
      .target = offsetof(struct replay_program, isolate)},
     {.name = "pace",
      .argument = "HOW",
@@ -183,38 +182,38 @@ static const struct hal_option table[] = {
      .take = take_pace},
     {.name = "compare",
      .argument = "OTHER",
-     .help = "pairs of runs against another trace, or a KERNEL=FILE as for --substitute; exit "
-             "status 1 when OTHER is slower",
+     .help = "compare in pairs of runs with another trace, or with a KERNEL=FILE as for "
+             "--substitute; exit status 1 if OTHER is slower",
      .take = take_compare},
     {.name = "threshold",
      .argument = "PERCENT",
-     .help = "by so much it may be slower (default 0)",
+     .help = "how much slower it may be (default 0)",
      .take = take_threshold},
     {.name = "what-if",
      .argument = "LIST",
-     .help = "do the same work in another way, measured and verified against the recorded one in "
+     .help = "do the same work differently, and measure and verify it against the recorded way in "
              "pairs of runs: coalesce-submissions, drop-host-waits, drop-barriers (those that "
-             "order nothing), drop-barriers=N (that one), drop-barriers=all, merge-dispatches "
-             "(into one command buffer), queues=N; several with commas",
+             "order nothing), drop-barriers=N (only that one), drop-barriers=all, merge-dispatches "
+             "(into one command buffer), queues=N; several separated by commas",
      .take = take_what_if},
     {.name = "runs",
      .argument = "N",
-     .help = "pairs, and as many more runs at random moments (default 20)",
+     .help = "number of pairs, and of additional runs at random moments (default 20)",
      .take = take_runs},
-    {.help = "What is printed:"},
+    {.help = "Output:"},
     {.name = "json",
      .help = "print one JSON object",
      .target = offsetof(struct replay_program, json)},
     {.name = "quiet",
-     .help = "print nothing when everything is the same",
+     .help = "print nothing if everything is equal",
      .target = offsetof(struct replay_program, quiet)},
     {.name = "verbose",
-     .help = "say on standard error what else is done: how each kernel runs on the processor, and "
-             "why on fibers where it does",
+     .help = "report to standard error what else is done: how each kernel runs on the processor, "
+             "and why some run on fibers",
      .take = take_verbose},
     {.name = "selftest",
-     .help = "capture a small run, replay it, damage it in several ways, and see whether each is "
-             "noticed; takes no trace",
+     .help = "capture a small run, replay it, damage it in several ways, and check that each is "
+             "detected; takes no trace",
      .target = offsetof(struct replay_program, selftest)},
     {0},
 };
@@ -229,21 +228,21 @@ static void print_version(void)
 
 static const struct hal_command_line command_line = {
     .program = "hal-replay",
-    .usage = "usage: hal-replay [options] TRACE\n"
-             "\n"
-             "Replays a trace on a device and compares what the host reads back with what was "
-             "recorded.\n",
-    .notes =
-        "Examples:\n"
-        "  hal-replay trace.pb.zst                       # are all bytes the same?\n"
-        "  hal-replay --device='cpu?threads=1' --tolerance=ulp:4 trace.pb.zst\n"
-        "  hal-replay --bisect --against=recorded trace.pb.zst\n"
-        "  hal-replay --what-if=coalesce-submissions --runs=6 trace.pb.zst\n"
+    .usage =
+        "usage: hal-replay [options] TRACE\n"
         "\n"
-        "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
-        "cannot be read (or the report cannot be written), 4 the device cannot replay it, 5 "
-        "nothing\n"
-        "or not everything was comparable.\n",
+        "Replays a trace on a device and compares what the host reads back with the recording.\n",
+    .notes = "Examples:\n"
+             "  hal-replay trace.pb.zst                       # are all bytes equal?\n"
+             "  hal-replay --device='cpu?threads=1' --tolerance=ulp:4 trace.pb.zst\n"
+             "  hal-replay --bisect --against=recorded trace.pb.zst\n"
+             "  hal-replay --what-if=coalesce-submissions --runs=6 trace.pb.zst\n"
+             "\n"
+             "Exit status: 0 everything is equal, 1 something differs, 2 wrong usage, 3 the trace "
+             "cannot be\n"
+             "read (or the report cannot be written), 4 the device cannot replay it, 5 not "
+             "everything, or\n"
+             "nothing, was comparable.\n",
     .options = table,
     .print_version = print_version,
 };
@@ -274,7 +273,7 @@ static bool is_consistent(const struct replay_program *program)
         wrong = "only one of --bisect, --verify=submissions, --what-if, --compare, --benchmark or "
                 "--isolate, and --range, --stop-at, --loop or --dump at a time";
     else if (program->record && uses)
-        wrong = "--record is for replays that verify alone";
+        wrong = "--record cannot be combined with options other than those of a plain replay";
     return !wrong || hal_fail(HAL_INVALID, "%s", wrong) == HAL_OK;
 }
 
@@ -282,14 +281,14 @@ static bool is_consistent(const struct replay_program *program)
 static enum hal_status take_words(const struct hal_words *words, struct replay_program *program)
 {
     if (program->selftest)
-        return words->count ? hal_fail(HAL_INVALID, "a self-test takes no trace (--help says more)")
+        return words->count ? hal_fail(HAL_INVALID, "a self-test takes no trace (see --help)")
                             : HAL_OK;
     if (!words->count)
-        return hal_fail(HAL_INVALID, "which trace? (--help says more)");
+        return hal_fail(HAL_INVALID, "no trace given (see --help)");
     if (words->count > 1)
         return hal_fail(HAL_INVALID,
-                        "one trace at a time, not '%s' and '%s' (a device stands behind '=': "
-                        "--device=cpu; --help says more)",
+                        "only one trace is accepted, not '%s' and '%s' (use '=' for a device: "
+                        "--device=cpu; see --help)",
                         words->words[0], words->words[1]);
     program->path = words->words[0];
     if (program->types[REPLAY_MOST_TYPES].type)

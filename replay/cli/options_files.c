@@ -16,7 +16,7 @@ bool replay_take_map(char *text, struct replay_program *program)
 {
     char *equals = strchr(text, '=');
     if (program->replay.map_count == REPLAY_MOST_MAPS)
-        return replay_option_error("map", text, "one more than 16");
+        return replay_option_error("map", text, "at most 16 are supported");
     if (!equals || equals == text)
         return replay_option_error("map", text, "not OLD=NEW");
     *equals = '\0';
@@ -28,7 +28,7 @@ bool replay_take_map(char *text, struct replay_program *program)
 bool replay_take_base(char *text, struct replay_program *program)
 {
     if (program->load.base_count == TRACE_MAX_BASES)
-        return replay_option_error("base", text, "one more than 8");
+        return replay_option_error("base", text, "at most 8 are supported");
     if (!text[0])
         return replay_option_error("base", text, "not a trace");
     program->bases[program->load.base_count++] = text;
@@ -38,7 +38,7 @@ bool replay_take_base(char *text, struct replay_program *program)
 bool replay_take_symbols(char *text, struct replay_program *program)
 {
     if (program->load.symbol_count == REPLAY_MOST_SYMBOLS)
-        return replay_option_error("symbols", text, "one more than 16");
+        return replay_option_error("symbols", text, "at most 16 are supported");
     if (access(text, R_OK) != 0)
         return replay_option_error("symbols", text, strerror(errno));
     program->symbols[program->load.symbol_count++] = text;
@@ -79,7 +79,7 @@ static bool parse_named_file(const char *option, char *text, size_t count, uint8
 {
     char *equals = strchr(text, '=');
     if (count == REPLAY_MOST_SUBSTITUTES)
-        return replay_option_error(option, text, "one more than 16");
+        return replay_option_error(option, text, "at most 16 are supported");
     if (!equals || equals == text || !equals[1])
         return replay_option_error(option, text, "not NAME=FILE");
     if (!read_file(option, text, equals + 1, out_data, out_bytes))
@@ -100,7 +100,7 @@ static bool add_substitute(const char *option, char *text, struct replay_program
     substitute->data = data;
     if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK) {
         text[strlen(text)] = '='; /* whole again */
-        return replay_option_error(option, text, "the file is neither MSL, SPIR-V nor a metallib");
+        return replay_option_error(option, text, "the file is not MSL, SPIR-V or a metallib");
     }
     program->replay.substitute_count++;
     return true;
@@ -196,7 +196,7 @@ static bool add_output(const char *option, const char *path, struct replay_progr
                        size_t *out_index)
 {
     if (program->output_count == REPLAY_MOST_OUTPUTS)
-        return replay_option_error(option, path, "one more than 8 files to write");
+        return replay_option_error(option, path, "at most 8 files can be written");
     *out_index = program->output_count;
     program->outputs[program->output_count++] = path;
     return true;
@@ -228,7 +228,7 @@ bool replay_take_dump(char *text, struct replay_program *program)
 {
     struct replay_inspect *look = &program->look;
     if (look->dump_count == REPLAY_MOST_DUMPS)
-        return replay_option_error("dump", text, "one more than 8");
+        return replay_option_error("dump", text, "at most 8 are supported");
     struct replay_dump *dump = &program->dumps[look->dump_count];
     const char *message;
     if (!cut_dump(text, dump, &message))

@@ -102,7 +102,7 @@ bool replay_take_threshold(char *text, struct replay_program *program)
     program->threshold_percent = strtod(text, &rest);
     if (rest == text || rest[0] || !(program->threshold_percent >= 0) ||
         program->threshold_percent > 1000)
-        return replay_option_error("threshold", text, "not a number of percent from 0 to 1000");
+        return replay_option_error("threshold", text, "not a percentage from 0 to 1000");
     return true;
 }
 
@@ -143,7 +143,7 @@ bool replay_take_tolerance(char *text, struct replay_program *program)
         return true;
     return replay_option_error(
         "tolerance", text,
-        "not abs:NUMBER, rel:NUMBER or ulp:COUNT, or several with commas between");
+        "not abs:NUMBER, rel:NUMBER or ulp:COUNT, or several separated by commas");
 }
 
 bool replay_take_type(char *text, struct replay_program *program)
@@ -161,7 +161,7 @@ bool replay_take_type(char *text, struct replay_program *program)
         return true;
     }
     if (program->replay.type_count == REPLAY_MOST_TYPES)
-        return replay_option_error("type", text, "one more than 64 buffers");
+        return replay_option_error("type", text, "at most 64 buffers are supported");
     *colon = '\0';
     program->types[program->replay.type_count++] = (struct replay_type_rule){text, type};
     return true;
@@ -172,11 +172,11 @@ bool replay_take_verify(char *text, struct replay_program *program)
     program->verify_unwritten = strcmp(text, "uninitialised") == 0;
     if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0 &&
         !program->verify_unwritten)
-        return replay_option_error(
-            "verify", text,
-            access(text, F_OK) == 0 ? "expected reads, submissions or uninitialised; a trace comes "
-                                      "by itself, and is verified without any option"
-                                    : "expected reads, submissions or uninitialised");
+        return replay_option_error("verify", text,
+                                   access(text, F_OK) == 0
+                                       ? "expected reads, submissions or uninitialised; a trace is "
+                                         "given without an option, and is verified by default"
+                                       : "expected reads, submissions or uninitialised");
     program->verify_submissions = text[0] == 's';
     return true;
 }
@@ -273,8 +273,8 @@ static bool take_change(const char *option, const char *text, size_t length,
     if (has_change(&program->change, &one))
         return true;
     if (!add_change(&program->change, &one)) {
-        snprintf(contradiction, sizeof contradiction,
-                 "'%.*s' comes after the same change with another value", (int)length, text);
+        snprintf(contradiction, sizeof contradiction, "'%.*s' repeats a change with another value",
+                 (int)length, text);
         return replay_option_error("what-if", option, contradiction);
     }
     const size_t used = strlen(program->what_if_text);

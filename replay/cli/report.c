@@ -38,7 +38,7 @@ static void print_element_of(FILE *file, const struct replay_difference *first)
     if (first->errors.nan_map[0])
         fprintf(file,
                 "  NaN: %" PRIu64 " expected, %" PRIu64
-                " got; where (e: only expected, a: only got, b: both): [%s]\n",
+                " actual; where (e: only expected, a: only actual, b: both): [%s]\n",
                 first->errors.expected_nan, first->errors.actual_nan, first->errors.nan_map);
 }
 
@@ -68,11 +68,11 @@ static void print_errors(FILE *file, const struct replay_report *report)
 {
     const struct replay_errors *errors = &report->errors;
     if (report->unjudged_reads)
-        fprintf(file, "%s another digest, which a tolerance cannot be applied to\n",
+        fprintf(file, "%s another digest, to which no tolerance can be applied\n",
                 hal_count(report->unjudged_reads, "read-back has", "read-backs have").text);
     if (errors->type == REPLAY_TYPE_UNKNOWN || errors->wrong + errors->inexact == 0)
         return;
-    fprintf(file, "errors: %s wrong, %" PRIu64 " other within the tolerance; ",
+    fprintf(file, "errors: %s wrong, %" PRIu64 " others different but within the tolerance; ",
             hal_count(errors->wrong, "element", "elements").text, errors->inexact);
     fprintf(file, "largest %.6g, relative %.6g, %" PRIu64 " ulp; expected ", errors->worst_absolute,
             errors->worst_relative, errors->worst_ulp);
@@ -99,13 +99,12 @@ static void print_hint(FILE *file, const struct replay_report *report)
         !(floats->largest > 1e-20 && floats->largest < 1e20) ||
         !(relative || floats->worst_absolute <= little * floats->largest))
         return;
-    fprintf(
-        file,
-        "if all of it is f32: %s of this run differ, by up to %.2g and %" PRIu64
-        " ulp, where the largest is %.2g: --type=f32 --tolerance=%s:%.1e takes them for the same\n",
-        hal_count(floats->wrong, "element", "elements").text, floats->worst_absolute,
-        floats->worst_ulp, floats->largest, relative ? "rel" : "abs",
-        room * (relative ? floats->worst_relative : floats->worst_absolute));
+    fprintf(file,
+            "if all of it is f32: %s of this run differ, by up to %.2g and %" PRIu64
+            " ulp, where the largest is %.2g: --type=f32 --tolerance=%s:%.1e accepts them\n",
+            hal_count(floats->wrong, "element", "elements").text, floats->worst_absolute,
+            floats->worst_ulp, floats->largest, relative ? "rel" : "abs",
+            room * (relative ? floats->worst_relative : floats->worst_absolute));
 }
 
 static void print_buffer(FILE *file, const struct replay_difference *first)
@@ -122,7 +121,7 @@ static void print_writer(FILE *file, const struct replay_difference *first)
         fprintf(file, "  last written by %s%s%s\n", first->locator, first->locator[0] ? ", " : "",
                 hal_shown(first->writer).text);
     else
-        fprintf(file, "  nobody had written there\n");
+        fprintf(file, "  nothing had written there\n");
 }
 
 static void print_difference(FILE *file, const struct replay_difference *first)
@@ -186,9 +185,9 @@ static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazar
     if (hazards->together)
         fprintf(file, ", %" PRIu64 " are ordered within one submission", hazards->together);
     if (hazards->unordered)
-        fprintf(file, ", %" PRIu64 " had none that was recorded", hazards->unordered);
+        fprintf(file, ", %" PRIu64 " had none in the recording", hazards->unordered);
     if (hazards->apart)
-        fprintf(file, " (%" PRIu64 " of them leave their queue)", hazards->apart);
+        fprintf(file, " (%" PRIu64 " of them change their queue)", hazards->apart);
     if (hazards->lost) {
         fprintf(file, "\n  first: ");
         print_access(file, &hazards->first);
@@ -202,7 +201,7 @@ static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazar
                 "\n  within command buffers, no barrier orders %s as recorded, and %" PRIu64 " so",
                 hal_count(hazards->races_before, "pair", "pairs").text, hazards->races_after);
     if (hazards->incomplete)
-        fprintf(file, "\n  not all could be looked at (%s left out): there may be more",
+        fprintf(file, "\n  some accesses could not be examined (%s left out): there may be more",
                 hal_count(hazards->undecided, "access", "accesses").text);
 }
 
@@ -228,7 +227,8 @@ static void print_paired(FILE *file, const struct replay_summary *summary)
     print_hazards(file, &info->hazards);
     if (info->dropped_redundant + info->dropped_unknown + info->dropped_needed)
         fprintf(file,
-                "\nhazards, of the barriers that were dropped: %" PRIu64 " order nothing, %" PRIu64
+                "\n"
+                "hazards, of the dropped barriers: %" PRIu64 " order nothing, %" PRIu64
                 " may order something, %" PRIu64 " are needed",
                 info->dropped_redundant, info->dropped_unknown, info->dropped_needed);
     fprintf(file,
@@ -236,15 +236,15 @@ static void print_paired(FILE *file, const struct replay_summary *summary)
             " of them at random moments)\n",
             runs - different, hal_count(runs, "run", "runs").text, paired->shuffled);
     if (paired->different_base)
-        fprintf(file,
-                "unchanged, %" PRIu64
-                " of %s differ too: the trace itself does not replay the same\n",
+        fprintf(file, "unchanged, %" PRIu64 " of %s differ too: replays of the trace itself vary\n",
                 paired->different_base, hal_count(paired->pairs, "run", "runs").text);
-    fprintf(file, "time: %s as recorded, %s so: %.2fx (95 %% interval %.2f to %.2f, %s)%s\n",
+    fprintf(file,
+            "time: %s as recorded, %s as the variant: %.2fx (95 %% interval %.2f to %.2f, %s)%s\n",
             hal_duration_text(paired->base.median_ns).text,
             hal_duration_text(paired->variant.median_ns).text, paired->gain.median,
             paired->gain.low, paired->gain.high, hal_count(paired->pairs, "pair", "pairs").text,
-            paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure" : "");
+            paired->gain.low <= 1 && paired->gain.high >= 1 ? ": not a significant difference"
+                                                            : "");
 }
 
 static void print_compare(FILE *file, const struct replay_summary *summary)
@@ -256,7 +256,7 @@ static void print_compare(FILE *file, const struct replay_summary *summary)
             paired->gain.median, paired->gain.low, paired->gain.high,
             hal_count(paired->pairs, "pair", "pairs").text,
             summary->slower                                   ? ": SLOWER"
-            : paired->gain.low <= 1 && paired->gain.high >= 1 ? ": no difference that is sure"
+            : paired->gain.low <= 1 && paired->gain.high >= 1 ? ": not a significant difference"
                                                               : "");
     if (paired->different_base + paired->different_variant)
         fprintf(file, "%" PRIu64 " of the runs differ, and %" PRIu64 " of those with %s\n",
@@ -305,25 +305,25 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     if (plan->incomplete[0])
         fprintf(file, "incomplete: %s\n", hal_shown(plan->incomplete).text);
     if (plan->cut[0])
-        fprintf(file, "%s: all events are there\n", hal_shown(plan->cut).text);
+        fprintf(file, "%s: all events are present\n", hal_shown(plan->cut).text);
     if (summary->sandbox && summary->sandbox[0])
         fprintf(file, "sandbox: no protection of %s\n", summary->sandbox);
     if (plan->lost && plan->lost_submission != UINT64_MAX)
         fprintf(file,
-                "the recorded device was lost, and #s%" PRIu64
-                " is the first submission that it did not end\n",
+                "the recorded device was lost; #s%" PRIu64
+                " is the first submission that it did not complete\n",
                 plan->lost_submission);
     else if (plan->lost)
         fprintf(file, "the recorded device was lost\n");
     if (plan->unsupported_calls)
-        fprintf(file, "%s left out\n",
+        fprintf(file, "%s skipped\n",
                 hal_count(plan->unsupported_calls, "call that no replay can repeat was",
                           "calls that no replay can repeat were")
                     .text);
     if (plan->left_out_commands)
-        fprintf(file, "%s left out\n",
-                hal_count(plan->left_out_commands, "command that needs what those had made was",
-                          "commands that need what those had made were")
+        fprintf(file, "%s skipped\n",
+                hal_count(plan->left_out_commands, "command that depends on those calls was",
+                          "commands that depend on those calls were")
                     .text);
     if (plan->skipped_calls)
         fprintf(file, "%s that had returned an error were not repeated\n",
@@ -348,7 +348,7 @@ static void print_target(FILE *file, const struct replay_summary *summary)
             hal_shown(recorded->uri).text, hal_shown(recorded->name).text,
             hal_shown(summary->device->uri).text, hal_shown(summary->device->name).text);
     for (size_t i = 0; i < plan->header->edit_count; i++)
-        fprintf(file, "changed since its capture: %s\n", hal_shown(plan->header->edits[i]).text);
+        fprintf(file, "changed since the capture: %s\n", hal_shown(plan->header->edits[i]).text);
     for (size_t k = 0; replay_target_limit(plan, summary->device, k, note); k++)
         fprintf(file, "%s\n", hal_shown(note).text);
     for (size_t k = 0; replay_target_note(plan, summary->device, k, note); k++)
@@ -367,20 +367,19 @@ static void print_doubt(FILE *file, const struct replay_summary *summary)
     const struct replay_report *report = &summary->report;
     if (report->doubtful_reads)
         fprintf(file,
-                "%s not comparable in whole: of some of their bytes the capture could not tell "
+                "%s not fully comparable: for some bytes, the capture could not tell "
                 "whether the host or a kernel wrote them%s\n",
                 hal_count(report->doubtful_reads, "read-back is", "read-backs are").text,
                 cpu_can_tell(summary) ? "; --device=cpu, with the recorded kernels, can tell" : "");
     if (report->unwritten_reads)
         fprintf(file,
-                "%s not comparable in whole: some of their bytes hold the fill, and whether the "
-                "program has looked at them is not in the trace\n",
+                "%s not fully comparable: some of their bytes hold the fill, and the trace does "
+                "not show whether the program used them\n",
                 hal_count(report->unwritten_reads, "read-back is", "read-backs are").text);
     if (report->host_bytes)
-        fprintf(file,
-                "%s taken for stores of the host, since the recorded kernels leave them alone\n",
-                hal_count(report->host_bytes, "byte of mapped memory was",
-                          "bytes of mapped memory were")
+        fprintf(file, "%s as written by the host, since the recorded kernels do not write them\n",
+                hal_count(report->host_bytes, "byte of mapped memory counts",
+                          "bytes of mapped memory count")
                     .text);
 }
 
@@ -410,14 +409,14 @@ static void print_text(FILE *file, const struct replay_summary *summary)
     print_errors(file, report);
     print_hint(file, report);
     if (report->different_outcomes)
-        fprintf(file, "%s or semaphores ended in another way; first: %s\n",
+        fprintf(file, "%s or semaphores ended differently; first: %s\n",
                 hal_count(report->different_outcomes, "wait", "waits").text,
                 hal_shown(report->first_outcome).text);
     print_doubt(file, summary);
     if (report->unmet_losses)
         fprintf(file,
-                "%s or semaphores met the loss of the recorded device, and no loss here: that "
-                "cannot be repeated\n",
+                "%s or semaphores failed because the recorded device was lost, which a replay "
+                "cannot repeat\n",
                 hal_count(report->unmet_losses, "wait", "waits").text);
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %s differ\n", summary->different_runs,

@@ -101,7 +101,7 @@ static enum hal_status run_work(struct hal_device *device, struct work *work)
     HAL_TRY(hal_buffer_read(work->out, 0, words, sizeof words));
     for (uint32_t i = 0; i < WORDS; i++) {
         if (words[i] != i * 2654435761u * 3 + 1)
-            return hal_fail(HAL_FAILED, "the device computes %u where %u is right", words[i],
+            return hal_fail(HAL_FAILED, "the device computes %u instead of %u", words[i],
                             i * 2654435761u * 3 + 1);
     }
     return HAL_OK;
@@ -155,14 +155,14 @@ static void describe(struct replay_selftest_check *check, const struct replay_re
                  hal_count(report->different_bytes, "byte", "bytes").text, report->first.offset,
                  report->first.label);
     else
-        snprintf(check->detail, sizeof check->detail, "%s of %s are the same",
+        snprintf(check->detail, sizeof check->detail, "%s of %s are equal",
                  hal_count(report->compared_reads, "read-back", "read-backs").text,
                  hal_count(report->compared_bytes, "byte", "bytes").text);
 }
 
 static enum hal_status check_replay(struct selftest *t)
 {
-    struct replay_selftest_check *check = add_check(t, "what was captured replays the same");
+    struct replay_selftest_check *check = add_check(t, "an unchanged capture replays identically");
     const struct replay_options options = {0};
     struct replay_report report;
     HAL_TRY(play(t, t->plan, &options, &report));
@@ -232,8 +232,7 @@ static enum hal_status check_barrier(struct selftest *t)
     if (device->worker_count == 1) {
         check->skipped = true;
         snprintf(check->detail, sizeof check->detail,
-                 "device '%.100s' has one thread, which does one thing after the other",
-                 device->uri);
+                 "device '%.100s' has one thread, which runs everything in sequence", device->uri);
         return HAL_OK;
     }
     HAL_TRY(replay_plan_what_if(t->plan, &without, &info, &variant));
@@ -318,7 +317,7 @@ static enum hal_status check_file(struct selftest *t)
 
 static enum hal_status check_all(struct selftest *t)
 {
-    HAL_TRY(hal_add_context(capture(t), "the run that is captured"));
+    HAL_TRY(hal_add_context(capture(t), "the captured run"));
     HAL_TRY(replay_plan_load(t->trace, &(struct replay_load_options){0}, &t->plan));
     HAL_TRY(check_replay(t));
     HAL_TRY(check_input(t));

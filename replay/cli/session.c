@@ -334,7 +334,7 @@ static enum hal_status bisect(struct replay_session *s)
         hal_device_retain(reference);
         reference_options = s->options;
         reference_options.fill = (uint8_t)~s->options.fill;
-        summary->against = "a run with other bytes where nobody wrote";
+        summary->against = "a run with other bytes in unwritten memory";
     } else
         summary->minimal = program->minimal;
     const bool is_recorded = strcmp(summary->against, "recorded") == 0;
@@ -538,7 +538,7 @@ static enum hal_status look_again(struct replay_session *s)
         return status;
     return hal_fail(HAL_TIMEOUT,
                     "submission #s%" PRIu64
-                    " did not end, but does when its dispatches run one by one",
+                    " did not end, but it does if its dispatches run one by one",
                     submission);
 }
 

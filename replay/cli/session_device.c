@@ -90,14 +90,13 @@ enum hal_status replay_open_device(struct replay_session *s)
     const enum hal_status status = explain_absence(s, open_now(s, queues));
     HAL_TRY(chosen_device(s)
                 ? status
-                : hal_add_context(status, "the recorded device (--device chooses another)"));
+                : hal_add_context(status, "the recorded device (--device selects another)"));
     s->summary.device =
         s->options.remote ? &s->options.remote->info : hal_device_get_info(s->device);
     if (queues <= s->summary.device->queue_count)
         return HAL_OK;
-    return hal_fail(
-        HAL_UNSUPPORTED,
-        "--what-if=queues=%u: device '%s' has %u; --device=URI chooses one with more, as "
-        "cpu?queues=%u",
-        queues, s->summary.device->uri, s->summary.device->queue_count, queues);
+    return hal_fail(HAL_UNSUPPORTED,
+                    "--what-if=queues=%u: device '%s' has %u; --device=URI selects one with more, "
+                    "such as cpu?queues=%u",
+                    queues, s->summary.device->uri, s->summary.device->queue_count, queues);
 }

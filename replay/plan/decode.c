@@ -31,12 +31,12 @@ static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
                         event->buffer, event->memory, event->usage);
     if (!hal_add_u64(decoder->live_buffer_bytes, event->size, &live) ||
         live > plan->memory_limit_bytes)
-        return hal_fail(
-            HAL_NO_MEMORY,
-            "buffer %" PRIu64 " of %s, beside %s of others, is over the memory limit of %" PRIu64
-            " bytes",
-            event->buffer, hal_count(event->size, "byte", "bytes").text,
-            hal_count(decoder->live_buffer_bytes, "byte", "bytes").text, plan->memory_limit_bytes);
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer %" PRIu64
+                        " of %s, with %s of others, exceeds the memory limit of %" PRIu64 " bytes",
+                        event->buffer, hal_count(event->size, "byte", "bytes").text,
+                        hal_count(decoder->live_buffer_bytes, "byte", "bytes").text,
+                        plan->memory_limit_bytes);
     HAL_TRY(replay_decode_add(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
     decoder->live_buffer_bytes = live;
     if (event->size > plan->info.largest_buffer_bytes)
@@ -71,14 +71,15 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
     const bool in_file = event->flags & TRACE_FLAG_FILE && event->file;
     if ((event->content == 0 || (event->flags & TRACE_FLAG_DIGEST && !in_file)) && event->size > 0)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "the trace does not hold the %s that the host wrote to %s%s: it can be "
-                        "looked at, not replayed",
-                        hal_count(event->size, "byte", "bytes").text,
-                        replay_object_name(decoder->plan, (uint32_t)event->buffer, name),
-                        event->content ? ", only their digest (its capture wanted no more, or was "
-                                         "over its budget)"
-                                       : "");
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "the trace does not hold the %s that the host wrote to %s%s: it can be viewed, but not "
+            "replayed",
+            hal_count(event->size, "byte", "bytes").text,
+            replay_object_name(decoder->plan, (uint32_t)event->buffer, name),
+            event->content
+                ? ", only their digest (its capture requested no more, or exceeded its budget)"
+                : "");
     if (event->size == 0)
         return HAL_OK;
     HAL_TRY(replay_decode_content(decoder, &event->content, trace_content_bytes(event)));
@@ -160,14 +161,14 @@ static enum hal_status decode_unsupported(struct replay_decoder *decoder,
     struct replay_plan *plan = decoder->plan;
     uint32_t index;
     if (!plan->allow_unsupported)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "no replay can repeat a call of %s: %s (--allow-unsupported leaves such "
-                        "calls out)",
-                        trace_reader_string(plan->reader, event->call),
-                        trace_reader_string(plan->reader, event->message));
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "no replay can repeat a call of %s: %s (--allow-unsupported skips such calls)",
+            trace_reader_string(plan->reader, event->call),
+            trace_reader_string(plan->reader, event->message));
     plan->info.unsupported_calls++;
     if (event->object && !hal_idmap_add(&decoder->left_out, event->object, 0, &index))
-        return replay_decode_no_memory("objects that are left out");
+        return replay_decode_no_memory("skipped objects");
     return HAL_OK;
 }
 
@@ -218,7 +219,7 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
 {
     const uint64_t initial = event->initial_value;
     if (initial == UINT64_MAX)
-        return hal_fail(HAL_CORRUPT, "the semaphore begins with a reserved value");
+        return hal_fail(HAL_CORRUPT, "the semaphore starts with a reserved value");
     HAL_TRY(replay_decode_add(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
     struct replay_object *object = &decoder->plan->objects[event->semaphore];
     object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;

@@ -102,7 +102,7 @@ enum hal_status replay_decode_set_layout(struct replay_decoder *decoder,
     for (uint32_t i = 0; i < event->binding_count; i++) {
         const struct trace_layout_binding *binding = &event->bindings[i];
         if (binding->index >= HAL_MAX_BINDINGS || seen >> binding->index & 1)
-            return hal_fail(HAL_CORRUPT, "binding %u is there twice, or over the limit of %d",
+            return hal_fail(HAL_CORRUPT, "binding %u exists twice, or exceeds the limit of %d",
                             binding->index, HAL_MAX_BINDINGS);
         if ((binding->kind != HAL_BINDING_STORAGE && binding->kind != HAL_BINDING_UNIFORM) ||
             binding->flags & ~flags)

@@ -43,7 +43,7 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     if (external && event->value <= object->semaphore.reached)
         return HAL_OK; /* something else had set it, too */
     if (event->value <= object->semaphore.reached)
-        return hal_fail(HAL_CORRUPT, "%s is set to %" PRIu64 ", but has reached %" PRIu64 " before",
+        return hal_fail(HAL_CORRUPT, "%s is set to %" PRIu64 ", but has already reached %" PRIu64,
                         replay_object_name(decoder->plan, (uint32_t)event->semaphore, name),
                         event->value, object->semaphore.reached);
     if (object->semaphore.promised > object->semaphore.reached)
@@ -59,7 +59,7 @@ static enum hal_status check_failure(uint16_t status)
 {
     if (status > HAL_OK && status <= HAL_FAILED)
         return HAL_OK;
-    return hal_fail(HAL_CORRUPT, "a failure with status %u: there are 1 to %d", status, HAL_FAILED);
+    return hal_fail(HAL_CORRUPT, "a failure with status %u: 1 to %d exist", status, HAL_FAILED);
 }
 
 enum hal_status replay_decode_fail(struct replay_decoder *decoder,
@@ -80,7 +80,7 @@ static enum hal_status check_reachable(struct replay_decoder *decoder,
     char name[REPLAY_NAME_BYTES];
     if (value->value <= object->semaphore.promised)
         return HAL_OK;
-    return hal_fail(HAL_CORRUPT, "%s reached %" PRIu64 ", but nobody had set it above %" PRIu64,
+    return hal_fail(HAL_CORRUPT, "%s reached %" PRIu64 ", but nothing had set it above %" PRIu64,
                     replay_object_name(decoder->plan, (uint32_t)value->semaphore, name),
                     value->value, object->semaphore.promised);
 }
@@ -323,7 +323,8 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " does not exist", event->submission);
     const struct trace_submit *held = (const void *)decoder->plan->ops[op].event;
     if (!calls_host(held))
-        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " calls no host", event->submission);
+        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " has no host call",
+                        event->submission);
     struct replay_object *gate =
         &decoder->plan->objects[held->values[held->wait_count - 1].semaphore];
     const bool begins = event->head.kind == TRACE_HOST_CALL_BEGIN;
@@ -332,7 +333,7 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
         return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " %s twice", event->submission,
                         begins ? "begins" : "ends");
     if (!gate->semaphore.promised && !begins)
-        return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " ends and did not begin",
+        return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " ends without having begun",
                         event->submission);
     *mark = 1;
     return begins ? await_waits(decoder, event, held) : let_go(decoder, event, held);
@@ -364,7 +365,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
     if (event->queue >= TRACE_MAX_QUEUES)
         return hal_fail(HAL_CORRUPT, "queue %u does not exist", event->queue);
     if (hal_idmap_find(&decoder->submissions, event->submission, &unused))
-        return hal_fail(HAL_CORRUPT, "there are two submissions of that number");
+        return hal_fail(HAL_CORRUPT, "there are two submissions with that number");
     const struct replay_done *done = replay_decode_find_done(decoder, event->submission);
     HAL_TRY(use_operation(decoder, event));
     HAL_TRY(use_submit_values(decoder, event, done));

@@ -153,7 +153,7 @@ static enum hal_status decode_dispatch_indirect(struct replay_decoder *decoder,
     const uint64_t counts_bytes = 3 * sizeof(uint32_t);
     HAL_TRY(decode_kernel(decoder, &segment->executable, segment->entry));
     if (segment->offset % 4)
-        return hal_fail(HAL_CORRUPT, "counts at offset %" PRIu64 ", which is no multiple of 4",
+        return hal_fail(HAL_CORRUPT, "counts at offset %" PRIu64 ", which is not a multiple of 4",
                         segment->offset);
     return use_range(decoder, &segment->counts, segment->offset, counts_bytes);
 }

@@ -75,7 +75,7 @@ enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_ki
     if (*id == 0)
         return hal_fail(HAL_CORRUPT, "the new object has no id");
     if (hal_idmap_find(&decoder->objects, *id, &index))
-        return hal_fail(HAL_CORRUPT, "object %" PRIu64 " is created a second time", *id);
+        return hal_fail(HAL_CORRUPT, "object %" PRIu64 " is created twice", *id);
     HAL_TRY(replay_plan_object(plan, kind, created, &index));
     plan->objects[index].id = *id;
     if (!hal_idmap_add(&decoder->objects, *id, index, &index))
@@ -97,7 +97,7 @@ enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_ki
         return hal_fail(HAL_CORRUPT, "%s is no %s", replay_object_name(plan, index, name),
                         replay_kind_name(kind));
     if (object->destroyed)
-        return hal_fail(HAL_CORRUPT, "%s was destroyed before",
+        return hal_fail(HAL_CORRUPT, "%s has already been destroyed",
                         replay_object_name(plan, index, name));
     *id = index;
     *out_object = object;
@@ -113,7 +113,7 @@ enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *bu
     const struct trace_buffer_create *created = (const void *)object->created;
     char name[REPLAY_NAME_BYTES];
     if (!hal_range_fits(offset, size, created->size))
-        return hal_fail(HAL_CORRUPT, "%s from %" PRIu64 " leave %s, which has %" PRIu64,
+        return hal_fail(HAL_CORRUPT, "%s from %" PRIu64 " exceed %s, which has %" PRIu64,
                         hal_count(size, "byte", "bytes").text, offset,
                         replay_object_name(decoder->plan, (uint32_t)*buffer, name), created->size);
     *out_buffer = object;

@@ -134,7 +134,7 @@ static void judge_health(struct replay_plan *plan)
                        health->message && health->message[0]
                            ? health->message
                            : hal_status_name((enum hal_status)health->status),
-                       health->recovered ? " (what came before has been recovered)" : "");
+                       health->recovered ? " (earlier events have been recovered)" : "");
     if (health && health->lost_records)
         say_incomplete(plan, "%s lost",
                        hal_count(health->lost_records, "event was", "events were").text);
@@ -150,7 +150,7 @@ static enum hal_status check_supported(struct replay_plan *plan)
         return HAL_OK;
     return hal_fail(
         HAL_UNSUPPORTED,
-        "the program made %s that no replay can repeat (--allow-unsupported leaves them out)",
+        "the program made %s that no replay can repeat (--allow-unsupported skips them)",
         hal_count(plan->info.unsupported_calls, "call", "calls").text);
 }
 
@@ -174,7 +174,7 @@ static enum hal_status check_tickets(const struct gathering *gathering)
     for (size_t i = 1; i < gathering->count; i++) {
         const struct replay_gathered *a = &gathering->events[i - 1], *b = a + 1;
         if (a->ticket == b->ticket && a->event->thread != b->event->thread)
-            return hal_fail(HAL_CORRUPT, "ticket %" PRIu64 " was given to threads %u and %u",
+            return hal_fail(HAL_CORRUPT, "ticket %" PRIu64 " belongs to threads %u and %u",
                             a->ticket, a->event->thread, b->event->thread);
     }
     return HAL_OK;
@@ -185,7 +185,7 @@ static enum hal_status end_where_events_are_missing(struct replay_plan *plan)
     const size_t before = plan->op_count;
     HAL_TRY(replay_decode_cut(plan));
     if (plan->op_count < before)
-        say_incomplete(plan, "the last %zu of %s wait for what is missing", before - plan->op_count,
+        say_incomplete(plan, "the last %zu of %s wait for missing ones", before - plan->op_count,
                        hal_count(before, "call", "calls").text);
     return HAL_OK;
 }
@@ -310,7 +310,7 @@ static enum hal_status check_replayable(const struct replay_plan *plan)
     const struct trace_header *header = trace_reader_header(plan->reader);
     if (!header->view_only[0])
         return HAL_OK;
-    return hal_fail(HAL_UNSUPPORTED, "the trace can be looked at, not replayed: %s",
+    return hal_fail(HAL_UNSUPPORTED, "the trace can be viewed, but not replayed: %s",
                     header->view_only);
 }
 
@@ -325,7 +325,7 @@ static enum hal_status add_bases(struct replay_plan *plan,
     if (!missing.contents)
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED,
-                    "%s of %s (the first has the number %" PRIu64
+                    "%s of %s (the first is number %" PRIu64
                     ") are not in the file, but in '%s', %s",
                     hal_count(missing.contents, "content", "contents").text,
                     hal_count(missing.bytes, "byte", "bytes").text, missing.first,

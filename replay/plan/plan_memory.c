@@ -43,7 +43,7 @@ static enum hal_status add_block(struct replay_plan *plan, size_t bytes)
     const size_t block_bytes = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
     if (block_bytes > left_bytes)
         return hal_fail(HAL_NO_MEMORY,
-                        "the events alone take more than the memory limit of %" PRIu64 " bytes",
+                        "the events alone exceed the memory limit of %" PRIu64 " bytes",
                         plan->memory_limit_bytes);
     struct replay_block *block = large ? make_large_block() : make_block(block_bytes);
     if (!block)

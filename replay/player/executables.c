@@ -258,13 +258,13 @@ static enum hal_status check_entry(const struct trace_executable_create *created
     for (uint32_t i = 0; i < created->binding_count; i++) {
         if (bindings[i].entry == entry && !takes(info, bindings[i].set, bindings[i].index))
             return hal_fail(HAL_UNSUPPORTED,
-                            "kernel '%s' takes buffer %u of set %u, and its substitute does not",
+                            "kernel '%s' uses buffer %u of set %u, but its substitute does not",
                             info->name, bindings[i].index, bindings[i].set);
     }
     for (size_t i = 0; i < info->binding_count; i++) {
         if (!took(created, entry, info->bindings[i].set, info->bindings[i].index))
             return hal_fail(HAL_UNSUPPORTED,
-                            "kernel '%s' takes no buffer %u of set %u, and its substitute does",
+                            "kernel '%s' does not use buffer %u of set %u, but its substitute does",
                             info->name, info->bindings[i].index, info->bindings[i].set);
     }
     return HAL_OK;

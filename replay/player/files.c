@@ -43,7 +43,7 @@ static enum hal_status read_range(int file, const char *path, uint64_t offset, u
 {
     struct stat about;
     if (fstat(file, &about) != 0)
-        return hal_fail(HAL_NOT_FOUND, "cannot look at '%s': %s", path, strerror(errno));
+        return hal_fail(HAL_NOT_FOUND, "cannot access '%s': %s", path, strerror(errno));
     if (!S_ISREG(about.st_mode) && !S_ISBLK(about.st_mode))
         return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device", path);
     if (offset > INT64_MAX || bytes > INT64_MAX - offset)
@@ -87,12 +87,12 @@ static enum hal_status refuse_open(const struct replay_player *player, const cha
     if (given || !player->options.is_sandboxed || (error != EACCES && error != EPERM))
         return hal_fail(HAL_NOT_FOUND,
                         "the trace refers to file '%s', which cannot be opened: %s (--map=OLD=NEW "
-                        "says where it is)",
+                        "gives its new place)",
                         path, strerror(error));
     suggest(recorded, option, sizeof option);
     return hal_fail(HAL_NOT_FOUND,
-                    "the trace refers to file '%s', which the sandbox does not show to it: %s lets "
-                    "the replay read that place",
+                    "the trace refers to file '%s', which the sandbox hides: %s lets the replay "
+                    "read that place",
                     path, option);
 }
 
@@ -121,7 +121,7 @@ enum hal_status replay_file_read(struct replay_player *player,
     if (memcmp(found, digest, sizeof found) != 0)
         return hal_fail(HAL_UNSUPPORTED,
                         "file '%s' has changed: its %s from %" PRIu64
-                        " have another SHA-256 than those that were read",
+                        " have another SHA-256 than when they were read",
                         path, hal_count(event->size, "byte", "bytes").text, event->file_offset);
     *out_data = player->file_bytes;
     return HAL_OK;

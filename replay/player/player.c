@@ -131,7 +131,7 @@ static bool fail_overtaken(struct replay_player *player, const struct trace_subm
     for (uint32_t i = 0; i < event->signal_count; i++) {
         const struct hal_semaphore_value signal = signals[i];
         if (hal_semaphore_query(signal.semaphore, &value) == HAL_OK && value >= signal.value)
-            hal_semaphore_fail(signal.semaphore, HAL_INVALID, "the host was sooner");
+            hal_semaphore_fail(signal.semaphore, HAL_INVALID, "the host was earlier");
         else
             signals[desc->signal_count++] = signal;
     }
@@ -262,7 +262,7 @@ static void give_up(struct replay_player *player, enum hal_status status)
     const int64_t limit_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
     const int64_t wait_ns = limit_ns > least_ns && status != HAL_TIMEOUT ? limit_ns : least_ns;
     (void)!replay_memory_read_end(player);
-    fail_semaphores(player, status != HAL_OK ? "the replay was given up" : "the replay ends here");
+    fail_semaphores(player, status != HAL_OK ? "the replay was abandoned" : "the replay ends here");
     player->abandoned = hal_device_wait_idle(player->device, wait_ns) == HAL_TIMEOUT;
     hal_restore_message(&kept, HAL_FAILED);
 }

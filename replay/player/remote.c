@@ -17,9 +17,8 @@ static enum hal_status refuse(struct replay_sandbox *sandbox, const char *what, 
 {
     replay_sandbox_stop(sandbox);
     return hal_fail(HAL_FAILED,
-                    "the sandboxed process %s %" PRIu64 ": it is not the replay any "
-                    "more",
-                    what, number);
+                    "the sandboxed process %s %" PRIu64 ": it no longer runs the replay", what,
+                    number);
 }
 
 static enum hal_status ask(struct replay_sandbox *sandbox, const struct replay_request *request,
@@ -94,13 +93,12 @@ static enum hal_status check_head(struct replay_sandbox *sandbox, const struct r
     if (tell.kind == REPLAY_TELL_BYTES && tell.subject == subject && tell.bytes == bytes)
         return HAL_OK;
     if (tell.kind == REPLAY_TELL_BYTES && tell.subject != subject)
-        return refuse(sandbox, "handed over something else in place of read-back", subject);
+        return refuse(sandbox, "sent something other than read-back", subject);
     if (tell.kind == REPLAY_TELL_BYTES)
-        return refuse(sandbox, "handed over bytes of another number than those of read-back",
-                      subject);
+        return refuse(sandbox, "sent the wrong number of bytes for read-back", subject);
     *out_ended = true;
     HAL_TRY(take_done(sandbox, &tell, out_done));
-    return refuse(sandbox, "did not hand over read-back", subject);
+    return refuse(sandbox, "did not send read-back", subject);
 }
 
 static enum hal_status ask_simply(struct replay_sandbox *sandbox,
@@ -145,7 +143,8 @@ enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri
     HAL_TRY(expect(remote->sandbox, REPLAY_SUBJECT_DEVICE, sizeof remote->info, &done, &ended));
     HAL_TRY(receive(remote->sandbox, &remote->info, sizeof remote->info));
     if (!check_info(&remote->info))
-        return refuse(remote->sandbox, "told of a device with formats:", remote->info.format_count);
+        return refuse(remote->sandbox,
+                      "reported a device with formats:", remote->info.format_count);
     return await_done(remote->sandbox, NULL, &done);
 }
 

@@ -27,10 +27,10 @@ void replay_semaphore_check(struct replay_player *player, uint32_t object)
     if (!fails && player->plan->objects[object].semaphore.by_loss)
         player->report->unmet_losses++;
     else if (!fails)
-        replay_verify_outcome(player->report, "%s failed when it was recorded, and not now", name);
+        replay_verify_outcome(player->report, "%s failed in the recording, but not now", name);
     else
-        replay_verify_outcome(player->report, "%s fails, which it did not when it was recorded: %s",
-                              name, hal_message());
+        replay_verify_outcome(player->report, "%s fails, but did not in the recording: %s", name,
+                              hal_message());
 }
 
 enum hal_status replay_semaphore_create(struct replay_player *player, uint32_t object)

@@ -111,8 +111,7 @@ static bool note_simd_width(const struct trace_device *recorded,
 {
     if (!recorded->simd_width || recorded->simd_width == device->simd_width)
         return false;
-    snprintf(out_note, REPLAY_NOTE_BYTES,
-             "simdgroups had %s when it was recorded, and have %u here",
+    snprintf(out_note, REPLAY_NOTE_BYTES, "simdgroups had %s in the recording, and have %u here",
              hal_count(recorded->simd_width, "thread", "threads").text, device->simd_width);
     return true;
 }
@@ -122,12 +121,11 @@ static bool note_architecture(const struct trace_device *recorded,
 {
     if (!recorded->architecture[0] || strcmp(recorded->architecture, device->architecture) == 0)
         return false;
-    snprintf(
-        out_note, REPLAY_NOTE_BYTES,
-        "kernels ran on %.100s (%.*s) when it was recorded, and run on %.100s (%.*s) here: the "
-        "last bits of floating-point results may differ",
-        recorded->architecture, (int)strcspn(recorded->uri, ":?"), recorded->uri,
-        device->architecture, (int)strcspn(device->uri, ":?"), device->uri);
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "kernels ran on %.100s (%.*s) in the recording, and run on %.100s (%.*s) here: the "
+             "last bits of floating-point results may differ",
+             recorded->architecture, (int)strcspn(recorded->uri, ":?"), recorded->uri,
+             device->architecture, (int)strcspn(device->uri, ":?"), device->uri);
     return true;
 }
 
@@ -174,10 +172,10 @@ static bool note_formats(const struct trace_device *recorded, const struct hal_d
     }
     if (!used)
         return false;
-    snprintf(out_note, REPLAY_NOTE_BYTES,
-             "the recorded device ran kernels in %s; of each, this one runs the variant in %s that "
-             "the trace holds",
-             missing, listed ? runs : "no format");
+    snprintf(
+        out_note, REPLAY_NOTE_BYTES,
+        "the recorded device ran kernels in %s; this one runs the variants in %s from the trace",
+        missing, listed ? runs : "no format");
     return true;
 }
 
@@ -187,8 +185,8 @@ static bool note_group_memory(const struct trace_device *recorded,
     if (recorded->max_group_memory_bytes <= device->max_workgroup_memory_bytes)
         return false;
     snprintf(out_note, REPLAY_NOTE_BYTES,
-             "workgroups had up to %" PRIu64 " bytes of memory when it was recorded, and have "
-             "%" PRIu64 " here",
+             "workgroups had up to %" PRIu64 " bytes of memory in the recording, and have %" PRIu64
+             " here",
              recorded->max_group_memory_bytes, device->max_workgroup_memory_bytes);
     return true;
 }

@@ -194,7 +194,7 @@ static void describe_wait(const struct replay_player *player,
         return;
     }
     hal_fail(HAL_TIMEOUT,
-             "nothing has moved for %s (--timeout): %s is at %" PRIu64 " and should reach %" PRIu64,
+             "no progress for %s (--timeout): %s is at %" PRIu64 " and should reach %" PRIu64,
              timeout.text, replay_object_name(player->plan, object, name), value, wanted->value);
     const struct trace_submit *submit =
         find_unfinished(player, wanted->semaphore, wanted->value, &object);
@@ -219,11 +219,11 @@ static enum hal_status describe_hang(const struct replay_player *player,
     const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
     if (submit)
         hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %s (--timeout): submission #s%" PRIu64
+                 "no progress for %s (--timeout): submission #s%" PRIu64
                  " does not end, so %s stays behind",
                  timeout.text, submit->submission, replay_object_name(player->plan, object, name));
     else
-        hal_fail(HAL_TIMEOUT, "nothing has moved for %s (--timeout), and the device is not idle",
+        hal_fail(HAL_TIMEOUT, "no progress for %s (--timeout), and the device is not idle",
                  timeout.text);
     return blame(player);
 }
@@ -295,7 +295,7 @@ enum hal_status replay_play_wait(struct replay_player *player,
         player->report->unmet_losses++;
         return HAL_OK;
     }
-    replay_verify_outcome(player->report, "%s returned '%s' when it was recorded, and '%s' now%s%s",
+    replay_verify_outcome(player->report, "%s returned '%s' in the recording, and '%s' now%s%s",
                           replay_event_name(&event->head, name), hal_status_name(expected),
                           hal_status_name(status), status == HAL_OK ? "" : ": ",
                           status == HAL_OK ? "" : hal_message());

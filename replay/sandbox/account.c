@@ -252,10 +252,10 @@ enum hal_status replay_account_check(struct replay_account *account)
         return hal_fail(HAL_FAILED, "the replay has %s, the limit is %d",
                         hal_count(threads, "thread", "threads").text, MOST_THREADS);
     if (account->most_memory_bytes && bytes > account->most_memory_bytes)
-        return hal_fail(HAL_FAILED,
-                        "the replay holds %.0f MiB of memory, the limit is %.0f MiB "
-                        "(--memory-limit)",
-                        in_mib(bytes), in_mib(account->most_memory_bytes));
+        return hal_fail(
+            HAL_FAILED,
+            "the replay uses %.0f MiB of memory, the limit is %.0f MiB (--memory-limit)",
+            in_mib(bytes), in_mib(account->most_memory_bytes));
     if (account->looks++ % LOOKS_PER_FOLDER)
         return HAL_OK;
     bytes = folder_bytes(account) + printed_bytes(account);

@@ -131,7 +131,7 @@ enum hal_status replay_policy_enter(const struct replay_policy *policy,
     limit(RLIMIT_NOFILE, 1024);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
-        return hal_fail(HAL_FAILED, "no empty standard input: %s", strerror(errno));
+        return hal_fail(HAL_FAILED, "cannot empty standard input: %s", strerror(errno));
     close(nothing);
     return enter_really(policy);
 }

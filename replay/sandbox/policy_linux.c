@@ -125,11 +125,11 @@ static enum hal_status restrict_files(const struct replay_policy *policy, char *
     const long version =
         syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 2) {
-        return hal_fail(
-            HAL_UNSUPPORTED,
-            "files cannot be protected: Landlock of Linux 5.19 is needed, %s; --trusted "
-            "replays without the sandbox, only for traces you trust",
-            version < 0 ? "and not enabled in this kernel" : "this kernel's is older");
+        return hal_fail(HAL_UNSUPPORTED,
+                        "files cannot be protected: Landlock of Linux 5.19 is required, %s; "
+                        "--trusted replays without the sandbox, only for traces you trust",
+                        version < 0 ? "and not enabled in this kernel"
+                                    : "this kernel has an older one");
     }
     if (version < VERSION_SCOPES)
         snprintf(missing, REPLAY_MISSING_BYTES,
@@ -190,10 +190,10 @@ enum hal_status replay_policy_enter(const struct replay_policy *policy,
     limit(RLIMIT_NOFILE, 1024);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
-        return hal_fail(HAL_FAILED, "no empty standard input: %s", strerror(errno));
+        return hal_fail(HAL_FAILED, "cannot empty standard input: %s", strerror(errno));
     close(nothing);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return hal_fail(HAL_FAILED, "privileges can still be gained: %s", strerror(errno));
+        return hal_fail(HAL_FAILED, "cannot give up privileges: %s", strerror(errno));
     HAL_TRY(restrict_files(policy, out_missing));
     return replay_limit_system_calls();
 }

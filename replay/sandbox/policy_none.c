@@ -10,8 +10,8 @@ enum hal_status replay_policy_enter(const struct replay_policy *policy,
     (void)policy;
     out_missing[0] = '\0';
     return hal_fail(HAL_UNSUPPORTED,
-                    "this system cannot protect files, network, programs and memory; "
-                    "--trusted replays without, which is not for files of strangers");
+                    "this system cannot protect files, network, programs and memory; --trusted "
+                    "replays without the sandbox, only for traces you trust");
 }
 
 enum hal_status replay_policy_compile(void)

@@ -231,7 +231,7 @@ static enum hal_status check(struct replay_sandbox *sandbox)
         return hal_fail(HAL_FAILED, "interrupted by signal %d (%s)", (int)ended_by,
                         strsignal((int)ended_by));
     if (now_ns >= sandbox->desc.deadline_ns)
-        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %s (--time-limit)",
+        return hal_fail(HAL_TIMEOUT, "the replay exceeded its limit of %s (--time-limit)",
                         hal_duration_text(sandbox->desc.time_ns).text);
     if (now_ns >= sandbox->next_look_ns) {
         sandbox->next_look_ns = now_ns + (int64_t)LOOK_MS * 1000000;
@@ -243,10 +243,9 @@ static enum hal_status check(struct replay_sandbox *sandbox)
         INT64_C(3000000000); /* it usually detects this itself, with a better message */
     if (sandbox->desc.patience_ns &&
         now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.patience_ns)
-        return hal_fail(
-            HAL_TIMEOUT,
-            "nothing has moved for %s (--timeout), and the sandboxed process does not answer",
-            hal_duration_text(sandbox->desc.patience_ns).text);
+        return hal_fail(HAL_TIMEOUT,
+                        "no progress for %s (--timeout), and the sandboxed process does not answer",
+                        hal_duration_text(sandbox->desc.patience_ns).text);
     return HAL_OK;
 }
 
@@ -359,7 +358,7 @@ static enum hal_status bring_out(const struct replay_sandbox *sandbox, size_t in
     else if (known && is_honest(&facts))
         status = copy_file(from, sandbox->desc.outputs[index]);
     else
-        status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
+        status = hal_fail(HAL_CORRUPT, "the replay's output for '%s' is not a regular file",
                           sandbox->desc.outputs[index]);
     close(from);
     return status;
@@ -385,7 +384,7 @@ static enum hal_status open_said(struct replay_sandbox *sandbox)
     if (sandbox->said)
         return HAL_OK;
     close(file);
-    return hal_fail(HAL_NO_MEMORY, "no memory for what a replay prints");
+    return hal_fail(HAL_NO_MEMORY, "no memory for the replay's output");
 }
 
 /* Also SIGPIPE, which is an error of the writing call. */
@@ -481,7 +480,7 @@ static enum hal_status fork_child(struct replay_sandbox *sandbox)
     if (child < 0) {
         close_one(&sandbox->channel.from);
         close_one(&sandbox->channel.to);
-        return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(error));
+        return hal_fail(HAL_FAILED, "cannot create a process for the replay: %s", strerror(error));
     }
     /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
      * into the other, as /proc opens a pipe's ends again. */

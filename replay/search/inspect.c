@@ -274,12 +274,12 @@ static enum hal_status check_places(struct looking *l)
         const struct replay_step *step =
             replay_serialized_find(&l->serialized, &look->dumps[i].where);
         if (!step)
-            return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",
+            return hal_fail(HAL_NOT_FOUND, "the replay does not reach %s",
                             hal_locator_print(&look->dumps[i].where, where));
         HAL_TRY(find_dumped(l, &look->dumps[i], step, &l->dumped[i]));
     }
     if (look->has_loop && !replay_serialized_find(&l->serialized, &look->loop))
-        return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",
+        return hal_fail(HAL_NOT_FOUND, "the replay does not reach %s",
                         hal_locator_print(&look->loop, where));
     return HAL_OK;
 }

@@ -361,7 +361,7 @@ static void cut(struct replay_plan *variant)
 static enum hal_status refuse(const struct making *m, uint64_t submission)
 {
     return hal_fail(HAL_NOT_FOUND,
-                    "the trace has no submission #s%" PRIu64 " that runs: they are #s%" PRIu64
+                    "the trace executes no submission #s%" PRIu64 ": it executes #s%" PRIu64
                     " to #s%" PRIu64,
                     submission, m->first, m->last);
 }
@@ -387,8 +387,8 @@ static enum hal_status check_range(const struct making *m)
         return HAL_OK;
     if (m->blocked)
         return hal_fail(HAL_NOT_FOUND,
-                        "a submission before #s%" PRIu64 " runs only behind %s: the range can end "
-                        "behind all of #s%" PRIu64,
+                        "a submission before #s%" PRIu64
+                        " runs only after %s: the range can end after all of #s%" PRIu64,
                         options->stop.submission, hal_locator_print(&options->stop, where),
                         options->stop.submission);
     return refuse(m, options->stop.submission);

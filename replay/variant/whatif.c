@@ -479,8 +479,7 @@ static enum hal_status transform_barriers(struct transform *t)
     const uint64_t wanted = t->what_if->barrier;
     if (t->what_if->barriers == REPLAY_BARRIERS_ONE && wanted >= t->barriers &&
         wanted != UINT64_MAX)
-        return hal_fail(HAL_NOT_FOUND,
-                        "there is no barrier %" PRIu64 ": the trace has %" PRIu64 " of them",
+        return hal_fail(HAL_NOT_FOUND, "there is no barrier %" PRIu64 ": the trace has %" PRIu64,
                         wanted, t->barriers);
     return HAL_OK;
 }

@@ -426,7 +426,7 @@ static void memory_statistics(struct suite *suite, uint64_t argument)
     check_u64(suite, now.total.current_bytes, before.total.current_bytes);
     check_u64(suite, now.total.total_count, before.total.total_count + 3);
     check(suite, now.total.peak_bytes >= before.total.current_bytes + 6000);
-    check_fails(suite, hal_device_memory_statistics(device, NULL), HAL_INVALID, "place");
+    check_fails(suite, hal_device_memory_statistics(device, NULL), HAL_INVALID, "out-parameter");
 }
 
 static const struct suite_case cases[] = {

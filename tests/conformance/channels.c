@@ -688,7 +688,7 @@ static void wrong_channels(struct suite *suite, uint64_t unused)
     const struct hal_channel_desc plain = {.label = "plain"};
     if (!has) {
         check_fails(suite, hal_channel_create(devices, 2, &plain, channels), HAL_UNSUPPORTED,
-                    "plain", "no collectives");
+                    "plain", "does not support collectives");
         return;
     }
     check_fails(suite, hal_channel_create(devices, 2, NULL, NULL), HAL_INVALID, "NULL");

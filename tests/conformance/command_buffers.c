@@ -285,7 +285,7 @@ static void categories(struct suite *suite, uint64_t allowed)
     if ((hal_command_push_constants(commands, 0, one, 4) == HAL_OK) != dispatches)
         wrong = "constants";
     if (!dispatches && (!strstr(hal_message(), "'only'") || !strstr(hal_message(), "0x1") ||
-                        !strstr(hal_message(), "push of constants is of 0x2")))
+                        !strstr(hal_message(), "push of constants has 0x2")))
         wrong = "message";
     if ((hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one) == HAL_OK) !=
         dispatches)

@@ -80,7 +80,7 @@ static void devices_of_no_driver(struct suite *suite, uint64_t unused)
                 "nonsense", suite_info(suite)->driver);
     check_fails(suite, hal_devices_list("", list_device, &listed), HAL_NOT_FOUND,
                 suite_info(suite)->driver);
-    check_fails(suite, hal_devices_list(NULL, NULL, NULL), HAL_INVALID, "visit");
+    check_fails(suite, hal_devices_list(NULL, NULL, NULL), HAL_INVALID, "callback");
     check_u64(suite, listed.count, 0);
 }
 

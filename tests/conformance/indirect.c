@@ -331,10 +331,10 @@ static void counts_in_an_odd_subspan(struct suite *suite, uint64_t unused)
     suite_own_buffer(suite, part);
     check_fails(suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, part, 4),
                 HAL_INVALID, "workgroup counts at offset 10 of the buffer behind buffer 'part'",
-                "no multiple of 4");
-    check_fails(suite,
-                hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, counts, 3),
-                HAL_INVALID, "workgroup counts at offset 3 of buffer 'counts'", "no multiple of 4");
+                "not a multiple of 4");
+    check_fails(
+        suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, counts, 3),
+        HAL_INVALID, "workgroup counts at offset 3 of buffer 'counts'", "not a multiple of 4");
     check_ok(suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, part, 2));
 }
 

@@ -135,7 +135,7 @@ static void end_has_a_limit(struct suite *suite, uint64_t unused)
     check(suite, strstr(message, "the gate") && strstr(message, "7"));
     check_ok(suite, flushed);
     check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS), HAL_EXISTS,
-                "captured already");
+                "already being captured");
     check_ok(suite, hal_semaphore_signal(gate, 7));
     check_ok(suite, hal_device_profiling_end(device));
     check_fails(suite, hal_device_profiling_end(device), HAL_NOT_FOUND, "not being captured");
@@ -226,7 +226,7 @@ static void of_a_while(struct suite *suite, uint64_t unused)
             suite_wait(suite, done, 1);
             check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS));
             check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS),
-                        HAL_EXISTS, "captured already");
+                        HAL_EXISTS, "already being captured");
         } else if (i == 2) {
             check_ok(suite, hal_device_profiling_flush(device));
         } else if (i == 3) {

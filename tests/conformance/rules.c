@@ -62,28 +62,28 @@ static void no_places(struct suite *suite, uint64_t unused)
     struct hal_memory_statistics before = {0}, after = {0};
     check_ok(suite, hal_device_memory_statistics(device, &before));
     check_fails(suite, hal_device_open(suite_info(suite)->driver, NULL), HAL_INVALID,
-                "the place for the device is NULL");
+                "the out-parameter for the device is NULL");
     check_fails(suite, hal_buffer_create(device, &desc, NULL), HAL_INVALID,
-                "the place for the buffer is NULL");
+                "the out-parameter for the buffer is NULL");
     const enum hal_status imported = hal_buffer_import(device, &desc, memory, NULL, NULL, NULL);
     if (imported != HAL_UNSUPPORTED) /* a device that imports none may say so first */
-        check_fails(suite, imported, HAL_INVALID, "the place for the buffer is NULL");
+        check_fails(suite, imported, HAL_INVALID, "the out-parameter for the buffer is NULL");
     check_fails(suite, hal_buffer_subspan(own, 0, 8, NULL, NULL), HAL_INVALID,
-                "the place for the subspan is NULL");
+                "the out-parameter for the subspan is NULL");
     check_fails(suite, hal_queue_alloca(device, NULL, &desc, NULL), HAL_INVALID,
-                "the place for the buffer is NULL");
+                "the out-parameter for the buffer is NULL");
     check_fails(suite, hal_executable_create(device, suite_kernels_desc(), NULL), HAL_INVALID,
-                "the place for the executable is NULL");
+                "the out-parameter for the executable is NULL");
     check_fails(suite, hal_command_buffer_create(device, NULL, NULL), HAL_INVALID,
-                "the place for the command buffer is NULL");
+                "the out-parameter for the command buffer is NULL");
     check_fails(suite, hal_event_create(device, NULL, NULL), HAL_INVALID,
-                "the place for the event is NULL");
+                "the out-parameter for the event is NULL");
     check_fails(suite, hal_semaphore_create(device, NULL, 0, NULL), HAL_INVALID,
-                "the place for the semaphore is NULL");
+                "the out-parameter for the semaphore is NULL");
     check_fails(suite, hal_semaphore_query(semaphore, NULL), HAL_INVALID,
-                "the place for the value of a semaphore is NULL");
+                "the out-parameter for the value of a semaphore is NULL");
     check_fails(suite, hal_file_open("/nowhere", HAL_FILE_READ, NULL), HAL_INVALID,
-                "the place for the file is NULL");
+                "the out-parameter for the file is NULL");
     check_u64(suite, hal_buffer_bytes(NULL), 0);
     check_ok(suite, hal_device_memory_statistics(device, &after));
     check_u64(suite, after.total.total_count, before.total.total_count);

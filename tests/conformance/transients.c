@@ -412,11 +412,11 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
                 "transient");
     check_fails(suite, hal_queue_dealloca(device, NULL, NULL), HAL_INVALID, "NULL");
     check_fails(suite, hal_device_transient_statistics(NULL, &now), HAL_INVALID, "NULL");
-    check_fails(suite, hal_device_transient_statistics(device, NULL), HAL_INVALID, "place");
+    check_fails(suite, hal_device_transient_statistics(device, NULL), HAL_INVALID, "out-parameter");
     buffer = alloca_of(suite, &line, 64);
     dealloca_of(suite, &line, buffer);
     check_fails(suite, hal_queue_dealloca(device, NULL, buffer), HAL_INVALID, "'transient'",
-                "before");
+                "already");
     suite_line_finish(suite, &line);
 }
 

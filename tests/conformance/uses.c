@@ -308,7 +308,7 @@ static void seen_until_its_end(struct suite *suite, uint64_t unused)
     suite_read(suite, buffer, BYTES - 1, &byte, 1);
     check_u64(suite, byte, 0x5E);
     check_fails(suite, hal_queue_dealloca(suite_device(suite), NULL, buffer), HAL_INVALID,
-                "freed before");
+                "already been freed");
     check_fails(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, 1, 0, 1), FREED);
     check_ok(suite, hal_semaphore_signal(end, 1));
 }

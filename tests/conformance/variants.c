@@ -213,9 +213,9 @@ static void wrong_lists(struct suite *suite, uint64_t which)
         variants[i] = one(suite);
     struct hal_executable_desc desc = describe(suite, "EXE", variants, 2);
     switch (which) {
-    case 0: desc.data = plus_one, text = "2 variants", more = "beside"; break;
-    case 1: desc.bytes = 1, text = "2 variants", more = "beside"; break;
-    case 2: desc.format = HAL_FORMAT_MSL, text = "2 variants", more = "beside"; break;
+    case 0: desc.data = plus_one, text = "2 variants", more = "its own data"; break;
+    case 1: desc.bytes = 1, text = "2 variants", more = "its own data"; break;
+    case 2: desc.format = HAL_FORMAT_MSL, text = "2 variants", more = "its own data"; break;
     case 3: desc.variant_count = HAL_MAX_VARIANTS + 1, text = "17 variants", more = "16"; break;
     case 4: desc.variants = NULL, text = "2 variants", more = "NULL"; break;
     case 5:

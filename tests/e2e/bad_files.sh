@@ -56,7 +56,7 @@ done
 cp good.pb.zst table.pb.zst
 printf '\125' | dd of=table.pb.zst bs=1 seek=$((bytes - 20)) conv=notrunc 2>/dev/null
 run 0 "$bin/hal-replay" table.pb.zst
-says stdout 'is damaged, nothing else: all events are there'
+says stdout 'is damaged, nothing else: all events are present'
 run 3 "$bin/hal-trace" verify table.pb.zst
 says stderr 'is damaged, nothing else'
 run 0 "$bin/hal-trace" recompress -o fixed.pb.zst table.pb.zst

@@ -62,7 +62,7 @@ for output in "-o --" --output=--; do
     says stderr "needs a "
     [ ! -e started ] || fail "the program was started"
 done
-says stderr "--output needs a file, not '--' (./-- is one)"
+says stderr "--output needs a file name; for a file called '--' use ./--"
 run 2 "$bin/hal-capture" -o -- sh -c 'touch started'
 says stderr "option '-o' needs a value: --output=FILE"
 run 0 "$bin/hal-capture" -o ./-- -- "$bin/minimal"
@@ -76,20 +76,20 @@ says stderr "'there.pb.zst' exists already: --force replaces it"
 # Values of options that were not taken for such.
 run 2 "$bin/hal-view" --print findings good.pb.zst
 one_line
-says stderr "not 'findings' and 'good.pb.zst' (a list stands behind '=': --print=LIST)"
+says stderr "not 'findings' and 'good.pb.zst' (use '=' for a list: --print=LIST)"
 run 2 "$bin/hal-view" there.pb.zst good.pb.zst
 one_line
 ! grep -q -e --print stderr || fail "a hint for what was not asked for"
 run 2 "$bin/hal-replay" vulkan://5 good.pb.zst
 one_line
-says stderr "not 'vulkan://5' and 'good.pb.zst' (a device stands behind '=': --device=cpu;"
+says stderr "not 'vulkan://5' and 'good.pb.zst' (use '=' for a device: --device=cpu;"
 
 # Standard input is no trace, unless there is a file of that name.
 for command in "info -" "merge -o m.pb.zst - good.pb.zst"; do
     # shellcheck disable=SC2086 # several words
     run 3 "$bin/hal-trace" $command <good.pb.zst
     one_line
-    says stderr 'not read from standard input'
+    says stderr 'cannot be read from standard input'
 done
 cp good.pb.zst -- -
 run 0 "$bin/hal-trace" info -

@@ -58,7 +58,7 @@ run 0 "$bin/hal-trace" verify digests.pb.zst
 run 0 "$bin/hal-trace" dump digests.pb.zst
 says stdout ': submission_outputs submission=3 '
 run 0 "$bin/hal-view" --print=summary digests.pb.zst
-says stdout '24 written ranges behind submissions, 24 of them known'
+says stdout '24 written ranges after submissions, 24 of them known'
 run 0 "$bin/hal-replay" --trusted digests.pb.zst
 says stdout "the trace has digests of 24 written ranges"
 run 0 "$bin/hal-replay" --trusted --verify=submissions digests.pb.zst
@@ -67,7 +67,7 @@ run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong
 where=$(sed -n 's/.*"locator":"\([^"]*\)".*/\1/p' stdout)
 run 1 "$bin/hal-replay" --bisect --substitute=silu=wrong.metal digests.pb.zst
 says stdout "first difference from recorded: written by $where: dispatch of 'silu'"
-says stdout "buffer 'projected' [0, +256): its digest is not the recorded one"
+says stdout "buffer 'projected' [0, +256): its digest differs from the recorded one"
 # In the sandbox the program's own file is out of reach, unless it is given.
 grep -q '^  at session_decode' stdout && fail "the sandbox read a program that was not given"
 run 1 "$bin/hal-replay" --bisect --symbols="$bin/decode" --substitute=silu=wrong.metal digests.pb.zst
@@ -83,7 +83,7 @@ says stdout '"by_digest":true'
 # A tolerance cannot be applied to a digest, and buffers that began with other bytes have others.
 run 0 "$bin/hal-replay" --trusted --verify=submissions --tolerance=rel:1 --type=f32 --substitute=silu=wrong.metal \
     digests.pb.zst
-says stdout "have another digest, which a tolerance cannot be applied to"
+says stdout "have another digest, to which no tolerance can be applied"
 run 0 "$bin/hal-replay" --trusted --verify=submissions --fill=7 digests.pb.zst
 says stdout "0 written ranges compared by digest, 24 without one"
 # A part of the trace keeps the digests of what it keeps.
@@ -106,12 +106,12 @@ says stdout ": submission"
 
 # Nobody reads what nobody wrote, until a kernel does: one that adds to its result.
 run 0 "$bin/hal-replay" --trusted --verify=uninitialised good.pb.zst
-says stdout "no difference from a run with other bytes where nobody wrote: "
+says stdout "no difference from a run with other bytes in unwritten memory: "
 run 0 "$bin/hal-replay" --verify=uninitialised --device=cpu good.pb.zst
 sed 's/float sum = bias.row.;/float sum = bias[row] + projected[row];/' "$kernels" >adds.metal
 cmp -s "$kernels" adds.metal && fail "nothing is added"
 run 1 "$bin/hal-replay" --verify=uninitialised --substitute=matrix_vector=adds.metal good.pb.zst
-says stdout "first difference from a run with other bytes where nobody wrote: #s"
+says stdout "first difference from a run with other bytes in unwritten memory: #s"
 says stdout "dispatch of 'matrix_vector'"
 says stdout "  output buffer 'projected'"
 
@@ -122,7 +122,7 @@ says stderr "the trace has no kernel or executable 'absent'"
 run 4 "$bin/hal-replay" --trusted --substitute=silu=nothing.metal good.pb.zst
 sed 's/\*bias \[\[buffer(2)/*bias [[buffer(7)/' "$kernels" >elsewhere.metal
 run 4 "$bin/hal-replay" --trusted --substitute=silu=elsewhere.metal good.pb.zst
-says stderr "and its substitute does not"
+says stderr "but its substitute does not"
 run 2 "$bin/hal-replay" --trusted --substitute=silu=missing.metal good.pb.zst
 one_line
 run 2 "$bin/hal-replay" --trusted --minimal=m good.pb.zst

@@ -121,7 +121,7 @@ unset HAL_DEVICE_PROFILING_MODE HAL_DEVICE_PROFILING_FILE
 
 # No device has counters: said before the program runs.
 run 2 "$bin/hal-capture" -o counters.pb.zst --mode=executable -- touch ran
-says stderr "--mode 'executable' asks for the device's counters"
+says stderr "--mode 'executable' asks for device counters"
 one_line
 [ ! -e ran ] || fail "the program ran"
 

@@ -24,7 +24,7 @@ sed 's/    const float x = projected\[i\];/    const float x = projected[i] * 1.
     "$root/tests/workloads/decode/decode.metal" >rounds.metal
 cmp -s "$root/tests/workloads/decode/decode.metal" rounds.metal && fail "nothing rounds in another way"
 run 1 "$bin/hal-replay" --substitute=silu=rounds.metal good.pb.zst
-hint=$(sed -n 's/^if all of it is f32: .*: \(--type=f32 --tolerance=[a-z]*:[0-9.e-]*\) takes .*/\1/p' stdout)
+hint=$(sed -n 's/^if all of it is f32: .*: \(--type=f32 --tolerance=[a-z]*:[0-9.e-]*\) accepts .*/\1/p' stdout)
 [ -n "$hint" ] || fail "there is no hint"
 # shellcheck disable=SC2086 # two options
 run 0 "$bin/hal-replay" --substitute=silu=rounds.metal $hint good.pb.zst

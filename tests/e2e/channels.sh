@@ -28,7 +28,7 @@ done
 run 0 "$bin/hal-view" --json --print=submissions merged.pb.zst
 same "$(grep -o '"met":\[[0-9]*,[0-9]*\]' stdout | wc -l)" 21 "collectives of which both others are known"
 run 4 "$bin/hal-replay" --trusted merged.pb.zst
-says stderr "it is several captures that were merged (each of them can be replayed"
+says stderr "it was merged from several captures (each of them can be replayed"
 
 # A group's number stands for one group: that of another process is another one.
 run 0 "$bin/hal-capture" --stacks=none -o other.pb.zst -- "$bin/hal-conformance" \

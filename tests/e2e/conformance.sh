@@ -58,7 +58,7 @@ replay_losses()
         case $status in
         0) ;;
         5)
-            if grep -q 'met the loss of the recorded device' stdout; then
+            if grep -q 'failed because the recorded device was lost' stdout; then
                 says stdout 'the recorded device was lost'
                 unmet=$((unmet + 1))
             fi ;;

@@ -45,7 +45,7 @@ pattern()
             -e 's/[0-9]+(\\?[.,][0-9]+)*(e\\?[-+]?[0-9]+)?( (ns|us|ms|s|B|KiB|MiB))?/@NUMBER@/g' \
             -e 's/ *-?@NUMBER@/ *-?@NUMBER@/g' -e 's/  +/ +/g' -e 's/^ \*//' \
             -e 's/@NUMBER@/[0-9][0-9.,]*(e[-+]?[0-9]+)?( (ns|us|ms|s|B|KiB|MiB))?/g' \
-            -e 's/ pairs\\\)$/&(: no difference that is sure)?/' \
+            -e 's/ pairs\\\)$/&(: not a significant difference)?/' \
             -e 's/@ANY@/.*/g' -e 's/^/^ */' -e 's/$/ *$/'
         ;;
     esac

@@ -6,7 +6,7 @@
 busy=$3
 mkdir sidecars
 export HAL_DEVICE_PROFILING_SIDECAR="$work/sidecars"
-completed='its process ended before the capture did; completed, with'
+completed='its process ended before the capture did; completed with'
 
 left() { same "$(find sidecars -type f | wc -l)" "$1" "how many sidecars there are"; }
 
@@ -30,7 +30,7 @@ whole()
     [ "$reads" -ge "$2" ] || fail "$1 has $reads read-backs, $2 were made"
     actual=0
     "$bin/hal-replay" "$1" >stdout 2>stderr || actual=$?
-    [ "$actual" = 0 ] || { [ "$actual" = 5 ] && grep -q 'inside calls' stdout; } || fail "replaying $1: $actual"
+    [ "$actual" = 0 ] || { [ "$actual" = 5 ] && grep -q 'during calls' stdout; } || fail "replaying $1: $actual"
     says stdout ' 0 different'
 }
 rounds() { echo $(($(wc -c <"$1") / 8)); }
@@ -159,7 +159,7 @@ done
 until_recovered()
 {
     until "$bin/hal-trace" recover "$1" >stdout 2>stderr; do
-        grep -q 'still captures' stderr || fail "$1 cannot be recovered"
+        grep -q 'is still capturing' stderr || fail "$1 cannot be recovered"
     done
 }
 
@@ -198,7 +198,7 @@ left 5
 rm gone1.pb.zst
 sweep
 says stderr 'hal-capture: removed 1 sidecar of '
-says stderr "in $work/sidecars, left by captures that were killed: their traces are gone"
+says stderr "in $work/sidecars, left by killed captures whose traces no longer exist"
 left 4
 
 # Of two that start at once, one removes each.

@@ -75,7 +75,7 @@ cp other.db other.before
 run 3 "$bin/hal-trace" export --format=sqlite -o text.db op.pb.zst
 one_line
 run 3 "$bin/hal-trace" export --format=sqlite -o other.db op.pb.zst
-says stderr "'other.db' is a database of something else"
+says stderr "'other.db' is another program's database"
 cmp text.db text.before && cmp other.db other.before || fail "a file of somebody else was changed"
 sqlite3 fleet.db 'PRAGMA user_version=99'
 add 3 op.pb.zst

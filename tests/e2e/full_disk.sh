@@ -23,7 +23,7 @@ check()
     says stderr 'No space left on device'
     run 0 "$bin/hal-trace" info "$file"
     says stdout 'incomplete'
-    # Where there is room, the rest comes out of the sidecar; the file stays as it is.
+    # Where there is room, the rest comes from the sidecar; the file stays as it is.
     says stdout "'hal-trace recover' has the rest"
     run 0 "$bin/hal-view" --print=summary "$file"
     says stdout "'hal-trace recover' has the rest"

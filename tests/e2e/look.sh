@@ -12,7 +12,7 @@ tail -c 256 end.npy | cmp - end.bin || fail "two forms of one dump"
 run 0 "$bin/hal-replay" --trusted --type=f32 --dump=result@5=short.npy t.pb.zst
 cmp short.npy end.npy || fail "two ways to name one place"
 run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 t.pb.zst
-says stdout "stopped behind #s4.d3"
+says stdout "stopped after #s4.d3"
 same "$(compared)" 0 "read-backs before the first"
 run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 --json t.pb.zst
 says stdout '"exit_code":0,"result":"replayed"'
@@ -21,14 +21,14 @@ says stdout '"look":{"stopped_at":"#s5"'
 says stdout '"exit_code":0,"result":"same"'
 # Who asks for a part to be compared learns that there is none, or nothing in it to compare.
 run 5 "$bin/hal-replay" --trusted --range=#s2..#s4.d3 t.pb.zst
-says stdout "stopped behind #s4.d3"
+says stdout "stopped after #s4.d3"
 says stdout "nothing could be compared"
 run 5 "$bin/hal-replay" --trusted --range=#s4.d1 --json t.pb.zst
 says stdout '"look":{"stopped_at":"#s4.d1"'
 says stdout '"exit_code":5,"result":"incomparable"'
 for range in '#s6..' '..#s6' '#s5..#s6' 6; do
     run 4 "$bin/hal-replay" --trusted --range="$range" t.pb.zst
-    says stderr "the trace has no submission #s6 that runs: they are #s0 to #s5"
+    says stderr "the trace executes no submission #s6: it executes #s0 to #s5"
 done
 # All programs count times from the first event.
 run 0 "$bin/hal-trace" dump --kind=submit --submission=#s4 t.pb.zst
@@ -69,11 +69,11 @@ run 0 "$bin/hal-trace" dump --kind=submit places.pb.zst
 says stdout "submit submission=4 "
 for program in "hal-replay --stop-at=#x" "hal-trace dump --submission=#x"; do
     run 2 "$bin/"$program t.pb.zst
-    says stderr "'#x' is no place: #s12 is submission 12, #s12.d40 its dispatch 40, both counted from 0"
+    says stderr "'#x' is not a locator: #s12 is submission 12, #s12.d40 its dispatch 40, both counted from 0"
 done
 for program in "hal-replay --range=#x" "hal-trace trim -o x --submissions=#x"; do
     run 2 "$bin/"$program t.pb.zst
-    says stderr "'#x' is no range of places: #s3, #s3..#s7, #s3.. or ..#s7"
+    says stderr "'#x' is not a range of locators: #s3, #s3..#s7, #s3.. or ..#s7"
 done
 run 0 "$bin/hal-replay" --trusted --loop=#s4.d1 --repeat=10 t.pb.zst
 says stdout "#s4.d1, dispatch of 'matrix_vector', segment 8, alone, 10 times:"
@@ -98,9 +98,9 @@ says stderr "and not in the traces that --base gave"
 run 0 "$bin/hal-trace" info again.pb.zst
 says stdout "that are not in this file, but in t.pb.zst"
 run 0 "$bin/hal-trace" verify again.pb.zst
-says stdout "not looked at: "
+says stdout "not checked: "
 run 0 "$bin/hal-trace" verify --base=t.pb.zst again.pb.zst
-grep -q "not looked at" stdout && fail "contents of the other trace were not looked at"
+grep -q "not checked" stdout && fail "contents of the other trace were not looked at"
 run 0 "$bin/hal-trace" recompress -o smaller.pb.zst again.pb.zst
 run 0 "$bin/hal-replay" --trusted --base=t.pb.zst smaller.pb.zst
 run 0 "$bin/hal-trace" trim --submissions=0-999999 -o part.pb.zst again.pb.zst

@@ -45,7 +45,7 @@ capture none.pb.zst --contents=none
 says stderr ', cannot be replayed: 3.9 KiB not recorded'
 run 4 "$bin/hal-replay" none.pb.zst
 one_line
-says stderr 'it can be looked at, not replayed'
+says stderr 'it can be viewed, but not replayed'
 
 # The write fits into the budget, the read does not.
 capture budget.pb.zst --budget=4000
@@ -53,7 +53,7 @@ capture budget.pb.zst --budget=4000
 run 0 "$bin/hal-replay" budget.pb.zst
 says stdout '1 by digest'
 run 0 "$bin/hal-trace" info budget.pb.zst
-says stdout 'over the budget, hence digests only: 3.9 KiB'
+says stdout 'digests only, over the budget: 3.9 KiB'
 run 0 "$bin/hal-view" --print=summary budget.pb.zst
 says stdout 'over the budget, as digests only'
 
@@ -182,7 +182,7 @@ run 0 "$bin/hal-trace" strip -o stripped.pb.zst all.pb.zst
 run 3 "$bin/hal-trace" extract --file=data/whole stripped.pb.zst
 run 4 "$bin/hal-replay" stripped.pb.zst
 one_line
-says stderr 'its contents were taken out by hal-trace strip'
+says stderr 'hal-trace strip removed its contents'
 run 0 "$bin/hal-view" --print=summary stripped.pb.zst
 cp whole data/whole
 run 0 "$bin/hal-capture" -o small.pb.zst --files=all --budget=1M -- "$bin/e2e-app" file data/whole
@@ -190,7 +190,7 @@ run 3 "$bin/hal-trace" extract --file=data/whole small.pb.zst
 rm data/whole
 run 0 "$bin/hal-replay" ranges.pb.zst
 run 4 "$bin/hal-replay" reference.pb.zst # the sandbox has what it was given, and no more
-says stderr "file 'data/numbers', which the sandbox does not show to it: '--map=data/=data/' lets"
+says stderr "file 'data/numbers', which the sandbox hides: '--map=data/=data/' lets"
 option=$(sed -n "s/.*'\(--map=[^']*\)'.*/\1/p" stderr)
 run 0 "$bin/hal-replay" "$option" reference.pb.zst # what the message says helps
 [ "$(compared)" = 1 ] || fail "nothing was compared"
@@ -202,7 +202,7 @@ mkdir "it's"
 cp kept "it's/numbers"
 run 0 "$bin/hal-capture" -o quote.pb.zst --files=reference -- "$bin/e2e-app" file "it's/numbers"
 run 4 "$bin/hal-replay" quote.pb.zst
-says stderr "which the sandbox does not show to it: --map=OLD=NEW lets"
+says stderr "which the sandbox hides: --map=OLD=NEW lets"
 # Elsewhere, changed, shorter, gone, no file.
 mv data moved
 run 0 "$bin/hal-replay" ranges.pb.zst
@@ -230,10 +230,10 @@ says stderr 'not OLD=NEW'
 run 0 env HAL_DEVICE_PROFILING_STAGING_MIB=1 "$bin/hal-capture" -o long.pb.zst -- \
     "$bin/e2e-app" long-kernel
 says stdout 'all right'
-says stderr 'hal_executable_create is left out of the trace: an executable of 1 variant'
+says stderr 'hal_executable_create is not in the trace: an executable of 1 variant'
 run 0 "$bin/hal-trace" verify long.pb.zst
 run 0 "$bin/hal-trace" info long.pb.zst
-says stdout '1 call that no replay can do'
+says stdout '1 call that cannot be replayed'
 run 0 "$bin/hal-trace" dump --json long.pb.zst
 says stdout '"call":"hal_executable_create","message":"an executable of 1 variant'
 run 0 "$bin/hal-view" --print=summary long.pb.zst
@@ -241,8 +241,8 @@ run 4 "$bin/hal-replay" long.pb.zst
 one_line
 says stderr 'no replay can repeat a call of hal_executable_create: an executable of 1 variant'
 run 1 "$bin/hal-replay" --allow-unsupported long.pb.zst
-says stdout '1 call that no replay can repeat was left out'
-says stdout 'commands that need what those had made were left out'
+says stdout '1 call that no replay can repeat was skipped'
+says stdout 'commands that depend on those calls were skipped'
 [ "$(compared)" = 1 ] || fail "the result that nobody computed was not compared"
 run 0 "$bin/hal-capture" -o long.pb.zst -f -- "$bin/e2e-app" long-kernel
 run 0 "$bin/hal-replay" long.pb.zst

@@ -25,7 +25,7 @@ for trace in one two three four; do
 done
 left 4
 run 0 "$bin/hal-capture" doctor
-grep -qE '^note +sidecars +4 of [0-9.]+ MiB in .*/sidecars, left by captures that ended' stdout ||
+grep -qE '^note +sidecars +4 using [0-9.]+ MiB in .*/sidecars, left by captures that have ended' stdout ||
     fail "the doctor does not count four sidecars"
 says stdout "to fix it: hal-trace recover --list FOLDER"
 
@@ -80,7 +80,7 @@ exec 4<>told
 # shellcheck disable=SC2016 # of the other shell
 run 0 "$bin/hal-capture" -o on.pb.zst -- \
     sh -c '"$1" 1 forever 0 3>told & head -c 8 told >round' sh "$busy" 4<&-
-says stderr 'the trace is incomplete: being recorded by process'
+says stderr 'the trace is incomplete: still being recorded by process'
 ! grep -q 'hal-trace recover' stderr || fail "a recovery is proposed of a capture that goes on"
 "$bin/hal-replay" on.pb.zst >stdout 2>stderr || : # in its sandbox it does not see that
 cat stdout stderr | grep -q "being recorded by\|has the rest, unless it is still being recorded" ||
@@ -88,7 +88,7 @@ cat stdout stderr | grep -q "being recorded by\|has the rest, unless it is still
 exec 4<&-
 rm told
 until "$bin/hal-trace" recover on.pb.zst >stdout 2>stderr; do
-    grep -q 'still captures' stderr || fail "what was left running cannot be recovered"
+    grep -q 'is still capturing' stderr || fail "what was left running cannot be recovered"
 done
 left 0
 run 0 "$bin/hal-view" --print=summary on.pb.zst

@@ -41,7 +41,7 @@ says stdout "1 queue becomes 2"
 says stdout "verified: 12 of 12 runs"
 run 4 "$bin/hal-replay" --trusted '--device=cpu?queues=1' --what-if=queues=3 token.pb.zst
 says stderr "device 'cpu?"
-says stderr "has 1; --device=URI chooses one with more, as cpu?queues=3"
+says stderr "has 1; --device=URI selects one with more, such as cpu?queues=3"
 one_line
 # All that a device lacks is said before anything runs.
 run 0 "$bin/hal-replay" --trusted --json token.pb.zst

@@ -58,9 +58,9 @@ expect 0 '^syncs +8 host waits' --print --fail-on='gaps>99.9%,syncs>1000' "$fold
 expect 1 'gaps: [0-9.]+ % of .*, and gaps>1% is a failure' --fail-on='gaps>1%' "$folder/t.pb.zst"
 expect 1 'syncs: 8, and syncs>7 is a failure' --json --fail-on='failures>0,syncs>7' "$folder/t.pb.zst"
 expect 1 'findings:host-syncs: ' --fail-on='findings:host-syncs>0' "$folder/t.pb.zst"
-expect 2 "^hal-view: --fail-on=gasp>1: 'gasp' is none of gaps" --fail-on='gasp>1' "$folder/t.pb.zst"
+expect 2 "^hal-view: --fail-on=gasp>1: 'gasp' is not one of gaps" --fail-on='gasp>1' "$folder/t.pb.zst"
 head -c 3000 "$folder/t.pb.zst" >"$folder/cut"
-expect 3 'conditions cannot be judged on a part' --fail-on='gaps>99.9%' "$folder/cut"
+expect 3 'conditions cannot be evaluated on an incomplete trace' --fail-on='gaps>99.9%' "$folder/cut"
 "$view" --fail-on='races>0' "$folder/t.pb.zst" >"$folder/out" 2>&1 || { echo "races found where none are"; failures=$((failures + 1)); }
 expect 2 '^hal-view: expected one file'
 expect 2 '^hal-view: expected one file' a b
@@ -88,9 +88,9 @@ expect 0 '^submissions +24 +-> +12 +-50\.0 %' "$folder/more.pb.zst" --diff "$fol
 expect 2 '^hal-view: --diff compares two files, A and B, not 1' --diff "$folder/t.pb.zst"
 expect 2 '^hal-view: --diff compares two files, A and B, not 3' --diff a b c
 expect 2 '^hal-view: expected one file, not .a. and .b.' --diff=c a b
-expect 2 '^hal-view: --diff stands alone' --diff="$folder/t.pb.zst" --print "$folder/t.pb.zst"
+expect 2 '^hal-view: --diff cannot be combined' --diff="$folder/t.pb.zst" --print "$folder/t.pb.zst"
 expect 3 'missing.pb.zst.*No such file' --diff="$folder/missing.pb.zst" "$folder/t.pb.zst"
-expect 2 '^hal-view: --plain stands alone' --plain --json "$folder/t.pb.zst"
+expect 2 '^hal-view: --plain cannot be combined' --plain --json "$folder/t.pb.zst"
 expect 2 '^hal-view: --follow needs a terminal' -f "$folder/t.pb.zst"
 
 # say PATTERN COMMANDS: what the line mode answers
@@ -106,12 +106,12 @@ say()
 say '^main, wait #s2, at @[0-9.]*ms, took ' 'next sync'
 say '^main, wait #s[0-9]+, at' 'n s\nn s\np s'
 say '^queue 1, #s4, at' 'go #s4'
-say "^'nonsense' is no command" 'nonsense'
+say "^unknown command 'nonsense'" 'nonsense'
 say "^'next' may be next event, next gap" 'next'
 say '^go what\? to 1.5ms' 'go'
 say '^21 to 40 of|^mul_mv_q8 ' 'kernels'
-say '^there is no more' 'kernels\nmore'
-say 'host waits that nothing needs' 'findings'
+say '^there are no more' 'kernels\nmore'
+say 'host waits that could be dropped' 'findings'
 say '^ call +wait' 'next sync\ndetails'
 say '^token 3|, token 3, at' 'search token 3'
 
@@ -157,7 +157,7 @@ if ! diff "$folder/help" "$folder/page"; then
 fi
 # What hal-trace prints to prove a finding has the names that the finding has.
 "$view" --print=findings "$folder/t.pb.zst" >"$folder/findings"
-for name in $(sed -n 's/.*buffers like \([a-z]*\),.*/\1/p; s/.* place, first in \([a-z]*\)\..*/\1/p' "$folder/findings"); do
+for name in $(sed -n 's/.*buffers such as \([a-z]*\),.*/\1/p; s/.* place, first in \([a-z]*\)\..*/\1/p' "$folder/findings"); do
     proof=$(sed -n "/[ ]$name[,.]/,/to prove it/s/.*to prove it: //p" "$folder/findings" | head -n 1)
     # shellcheck disable=SC2086 # several words
     "$(dirname "$view")"/$proof | grep -q "'$name'" ||

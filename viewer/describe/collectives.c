@@ -93,7 +93,7 @@ static void describe_others(const struct view_model *m, const struct view_collec
             view_lines_add(lines, key, "rank %u, #s%" PRIu64, rank, other->submission);
         else
             view_lines_add(
-                lines, key, "rank %u, #s%" PRIu64 ", which came %s %s", rank, other->submission,
+                lines, key, "rank %u, #s%" PRIu64 ", which arrived %s %s", rank, other->submission,
                 hal_duration_text(s->begin_ns < own->begin_ns ? own->begin_ns - s->begin_ns
                                                               : s->begin_ns - own->begin_ns)
                     .text,
@@ -102,9 +102,9 @@ static void describe_others(const struct view_model *m, const struct view_collec
     }
     const struct view_collective *last = own && count > 1 ? view_collective_last(m, c) : NULL;
     if (last == c)
-        view_lines_add(lines, "waited", "for no other rank: it came last");
+        view_lines_add(lines, "waited", "for no other rank: it arrived last");
     else if (last)
-        view_lines_add(lines, "waited", "%s of %s, until rank %u came",
+        view_lines_add(lines, "waited", "%s of %s, until rank %u arrived",
                        hal_duration_text(view_collective_wait_ns(m, c)).text,
                        hal_duration_text(own->end_ns - own->begin_ns).text,
                        m->others[last->channel].rank);
@@ -149,7 +149,7 @@ void view_describe_devices(const struct view_model *model, struct view_lines *li
         view_rank_name(model, d, rank, sizeof rank);
         char waiting[96] = "";
         if (model->devices_count > 1)
-            snprintf(waiting, sizeof waiting, " (%s of it until others came)",
+            snprintf(waiting, sizeof waiting, " (%s of it waiting for others)",
                      hal_duration_text(device->waiting_ns).text);
         view_lines_add(lines, d ? "" : "devices", "%s: busy %s, %s in %s%s, %s", rank,
                        view_share(device->busy_ns, span_ns).text,

@@ -307,7 +307,7 @@ static void add_kernel(const struct view_pair *pair, struct view_lines *lines)
 {
     char rest[256];
     if (is_timed(pair)) {
-        snprintf(rest, sizeof rest, "; in all %s -> %s, %s -> %s",
+        snprintf(rest, sizeof rest, "; total %s -> %s, %s -> %s",
                  hal_duration_text(pair->total_ns[0]).text,
                  hal_duration_text(pair->total_ns[1]).text, view_count(pair->count[0]).text,
                  view_things(pair->count[1], "dispatch").text);

@@ -167,7 +167,8 @@ static void describe_times(const struct view_model *m, const struct view_submiss
     if (!ran)
         return;
     if (view_submit_ns(m, s) != VIEW_NO_TIME && s->ready_ns != VIEW_NO_TIME)
-        view_lines_add(lines, "queued", "%s: %s until its waits were met, then %s until it ran",
+        view_lines_add(lines, "queued",
+                       "%s: %s until its waits were satisfied, then %s until it ran",
                        hal_duration_text(s->begin_ns - view_submit_ns(m, s)).text,
                        hal_duration_text(s->ready_ns - view_submit_ns(m, s)).text,
                        hal_duration_text(s->begin_ns - s->ready_ns).text);
@@ -224,7 +225,7 @@ static void describe_dispatch(const struct view_model *m, uint32_t index, struct
                    m->submissions[d->submission].number, d->index);
     add_span(lines, "ran", d->begin_ns, d->end_ns);
     if (m->isolated)
-        view_lines_add(lines, "", "dispatches were kept apart to be timed");
+        view_lines_add(lines, "", "dispatches were isolated for timing");
     describe_submission(m, d->submission, lines);
 }
 

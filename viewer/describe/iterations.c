@@ -298,7 +298,7 @@ void view_iterations_lines(const struct view_iterations *iterations, struct view
     view_lines_add(lines, "iterations", "%s of %s%s", view_count(its->list_count).text, its->name,
                    its->named ? "" : ", found as a repeating pattern");
     if (its->warm_up)
-        view_lines_add(lines, "warm-up", "%s at the start, left out of what follows",
+        view_lines_add(lines, "warm-up", "%s at the start, excluded below",
                        view_things(its->warm_up, "iteration").text);
     view_typical_text(&its->time, typical, sizeof typical);
     view_lines_add(lines, "length", "%s; shortest %s, longest %s; %s", typical,

@@ -299,7 +299,7 @@ static void report_races(struct audit *a, struct view_findings *findings, bool d
     const struct trace_race *race = &races->list[i];
     point_at_race(a->model, race, finding);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s and %s touch %s of %s at %" PRIu64 ", %s, and no %s between them.",
+             "%s and %s access %s of %s at %" PRIu64 ", %s, and no %s between them.",
              trace_race_side_name(&race->before, a->model->reader, before),
              trace_race_side_name(&race->after, a->model->reader, after),
              view_bytes(race->end - race->begin).text,
@@ -322,7 +322,7 @@ static void report_barriers(struct audit *a, struct view_findings *findings)
     snprintf(finding->evidence, sizeof finding->evidence,
              "The commands around them share no bytes that one of them writes, or another barrier "
              "orders them; the first is command %u of its command buffer. %s more depend on "
-             "whether kernels write what is bound to them.",
+             "whether kernels write their bindings.",
              a->redundant.segment, view_count(a->unknown.count).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-barriers");
 }
@@ -337,8 +337,8 @@ static void report_state(struct audit *a, struct view_findings *findings)
     snprintf(finding->title, sizeof finding->title, "%s of %s change nothing",
              view_count(a->state.count).text, view_things(a->state.of, "push").text);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "The same constants or bindings were pushed before; the first is command %u of its "
-             "command buffer.",
+             "The same constants or bindings had been pushed before; the first is command %u of "
+             "its command buffer.",
              a->state.segment);
     snprintf(finding->proof, sizeof finding->proof,
              "hal-trace dump --kind=command_buffer_seal --object=%" PRIu64,
@@ -355,10 +355,10 @@ static void report_uploads(struct audit *a, struct view_findings *findings)
     finding->bytes = a->repeated_bytes;
     view_finding_cost(a->model, a->repeated_ns, a->repeated_ns, finding);
     finding->at_ns = a->repeated_at_ns;
-    snprintf(finding->title, sizeof finding->title, "%s of what the host wrote before",
+    snprintf(finding->title, sizeof finding->title, "%s uploaded again by the host",
              view_things(a->repeated, "upload").text);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s of %s uploaded: the same bytes to the same place, first in %s. Needed only where "
+             "%s of %s uploaded: the same bytes to the same place, first in %s. Necessary only if "
              "the device changed them in between.",
              view_bytes(a->repeated_bytes).text, view_bytes(a->upload_bytes).text,
              buffer_label(a->model, a->repeated_buffer, name, sizeof name));
@@ -388,12 +388,12 @@ static void report_memory(struct audit *a, struct view_findings *findings)
     finding->track = m->memory_track;
     finding->event = m->peak_level;
     snprintf(finding->proof, sizeof finding->proof, "hal-view --print=memory");
-    snprintf(finding->title, sizeof finding->title, "buffers hold at most %s",
+    snprintf(finding->title, sizeof finding->title, "peak memory of buffers: %s",
              view_bytes(peak->bytes).text);
     if (largest == VIEW_NO_REF) /* one number was used for several buffers */
         return;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s alive at %s; the largest of them is %s with %s.",
+             "%s alive at %s; the largest is %s with %s.",
              view_things(peak->buffers, "buffer").text, hal_moment_text(peak->time_ns).text,
              buffer_label(m, m->buffers[largest].id, name, sizeof name),
              view_bytes(m->buffers[largest].bytes).text);

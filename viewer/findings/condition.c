@@ -46,11 +46,10 @@ static enum hal_status parse_subject(const char *text, size_t bytes, struct view
         return HAL_OK;
     }
     if (subject < 0)
-        return hal_fail(
-            HAL_INVALID,
-            "--fail-on=%s: '%.*s' is none of gaps, syncs, submissions, failures, races, "
-            "findings",
-            c->text, (int)bytes, text);
+        return hal_fail(HAL_INVALID,
+                        "--fail-on=%s: '%.*s' is not one of gaps, syncs, submissions, failures, "
+                        "races, findings",
+                        c->text, (int)bytes, text);
     c->subject = (enum view_subject)subject;
     if (!colon)
         return HAL_OK;
@@ -102,8 +101,8 @@ static enum hal_status parse_number(const char *text, struct view_condition *c)
         c->number = (double)ns;
         return HAL_OK;
     }
-    return hal_fail(HAL_INVALID, "--fail-on=%s: '%s' is no number like 10%%, 250us, 3", c->text,
-                    text);
+    return hal_fail(HAL_INVALID, "--fail-on=%s: '%s' is not a number such as 10%%, 250us, 3",
+                    c->text, text);
 }
 
 /* What is counted cannot be timed, and the other way round. */
@@ -113,7 +112,7 @@ static enum hal_status check_unit(const struct view_condition *c)
                        c->subject == VIEW_SUBJECT_FINDINGS;
     if (c->unit == VIEW_UNIT_COUNT || times)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "--fail-on=%s: %s are counted, they have no time", c->text,
+    return hal_fail(HAL_INVALID, "--fail-on=%s: %s are counted and have no time", c->text,
                     subjects[c->subject]);
 }
 
@@ -136,7 +135,7 @@ enum hal_status view_condition_parse(const char *text, size_t bytes,
     const size_t subject = strcspn(clean, "<>=");
     const size_t relation = parse_relation(clean + subject, c);
     if (!subject || !relation)
-        return hal_fail(HAL_INVALID, "--fail-on=%s: expected a condition like 'gaps>10%%'",
+        return hal_fail(HAL_INVALID, "--fail-on=%s: expected a condition such as 'gaps>10%%'",
                         c->text);
     HAL_TRY(parse_subject(clean, subject, c));
     HAL_TRY(parse_number(clean + subject + relation, c));

@@ -90,8 +90,8 @@ static enum hal_status report_tiny(const struct view_model *m, const struct betw
         const uint64_t saved = between->tiny < between->pauses ? between->tiny : between->pauses;
         view_finding_cost(m, between->pause_ns * (int64_t)saved, between->idle_ns, finding);
         snprintf(pauses, sizeof pauses,
-                 "; between two of one submission the device pauses for %s. Kernels that do the "
-                 "work of several would save these pauses",
+                 "; between two of one submission the device pauses for %s. Fused kernels would "
+                 "save these pauses",
                  hal_duration_text(between->pause_ns).text);
     }
     point(m, between->tiny_example, finding);
@@ -118,7 +118,7 @@ static enum hal_status report_pauses(const struct view_model *m, const struct be
     view_finding_cost(m, between->idle_ns, between->idle_ns, finding);
     point(m, between->longest, finding);
     snprintf(finding->title, sizeof finding->title,
-             "the device is idle inside of submissions: at barriers, between dispatches");
+             "the device is idle inside submissions: at barriers, between dispatches");
     snprintf(finding->evidence, sizeof finding->evidence,
              "%s of %s on average, the longest %s before %s.",
              view_things(between->pauses, "pause").text,

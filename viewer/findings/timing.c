@@ -189,7 +189,7 @@ static enum hal_status report_syncs(const struct view_model *m, struct waste *wa
     finding->count = count;
     view_finding_cost(m, idleness.idle_ns, idleness.whole_ns, finding);
     view_finding_at_call(m, idleness.longest, finding);
-    snprintf(finding->title, sizeof finding->title, "%s that nothing needs%s",
+    snprintf(finding->title, sizeof finding->title, "%s that could be dropped%s",
              view_things(count, "host wait").text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "Of %s, %s are followed by a read or a write of contents; after the others, which "
@@ -264,7 +264,7 @@ static enum hal_status report_mergeable(const struct view_model *m, const struct
     view_finding_cost(m, trace_sum_within_fence(each_ns, count), whole_ns, finding);
     free(each_ns);
     view_finding_at_submission(m, submits->list[0].ref, finding);
-    snprintf(finding->title, sizeof finding->title, "%s could be part of the one before%s",
+    snprintf(finding->title, sizeof finding->title, "%s could be merged%s",
              view_things(count, "submission").text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
@@ -329,7 +329,7 @@ static enum hal_status report_tiny(const struct view_model *m, struct tiny *tiny
     finding->count = count;
     view_finding_cost(m, idleness.idle_ns, idleness.whole_ns, finding);
     view_finding_at_submission(m, tiny->example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s: shorter than what it takes to start them",
+    snprintf(finding->title, sizeof finding->title, "%s: run time below launch overhead",
              view_things(count, "submission").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average and had been ready for %s before that.",
@@ -379,9 +379,9 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     static const char *const reasons[] = {
         "nothing was submitted: the host was late",
         "nothing was submitted: the host wrote into buffers",
-        "work was queued; why it did not run is not known",
+        "work was queued; why it did not run is unknown",
         "queued work waited for a semaphore",
-        "work could have run and was not started yet",
+        "work was ready and had not started yet",
     };
     const size_t c = (size_t)(cause - VIEW_GAP_HOST);
     const struct view_tally *gaps = &m->summary.gaps[c];
@@ -440,10 +440,10 @@ static enum hal_status find_path(const struct view_model *m, struct view_finding
     finding->at_ns = part->begin_ns;
     snprintf(finding->locator, sizeof finding->locator, "%s", hal_moment_text(part->begin_ns).text);
     view_path_text(&path, text, sizeof text);
-    snprintf(finding->title, sizeof finding->title, "what the end waited for: %s", text);
+    snprintf(finding->title, sizeof finding->title, "critical path: %s", text);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "The critical path has %s; the longest one of the %s took %s. Only what is on it can "
-             "make the whole faster.",
+             "It has %s; the longest of the %s took %s. Only work on the critical path can shorten "
+             "the whole.",
              view_things(path.parts_count, "part").text, view_path_names[part->kind],
              hal_duration_text(part->end_ns - part->begin_ns).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-view --keys=c");

@@ -287,13 +287,13 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
     finding->count = count;
     view_finding_cost(m, cost_ns, executed_ns, finding);
     view_finding_at_submission(m, example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s write what nothing reads",
+    snprintf(finding->title, sizeof finding->title, "%s write bytes that nothing reads",
              view_things(count, "command").text);
     snprintf(
         finding->evidence, sizeof finding->evidence,
-        "All that they write lies in buffers like %s, from which nothing gets to the host in this "
-        "trace, neither directly nor through other commands. The cost is their share of their "
-        "submissions' time.",
+        "They write only buffers such as %s, from which nothing reaches the host in this trace, "
+        "directly or through other commands. The cost is their share of their submissions' "
+        "time.",
         use ? name_of(m, use->id, name, sizeof name) : "");
     snprintf(finding->proof, sizeof finding->proof,
              "hal-trace dump --kind=command_buffer_seal --object=%" PRIu64,
@@ -349,8 +349,7 @@ static enum hal_status report_unread(struct usage *u, struct view_findings *find
     snprintf(finding->title, sizeof finding->title, "%s that nothing reads, %s",
              view_things(count, "upload").text, view_bytes(bytes).text);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "The first one is %s into %s: no command that runs later and no host thread reads the "
-             "buffer.",
+             "The first one is %s into %s: no later command and no host thread reads the buffer.",
              view_bytes(t->bytes).text, name_of(m, m->buffers[t->buffer].id, name, sizeof name));
     snprintf(finding->proof, sizeof finding->proof,
              "hal-trace dump --kind=host_write --object=%" PRIu64, m->buffers[t->buffer].id);

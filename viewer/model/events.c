@@ -18,7 +18,7 @@ enum hal_status view_event_check(const struct view_model *model)
         model->submissions_count > ROW_MASK)
         return hal_fail(
             HAL_UNSUPPORTED,
-            "%s, %zu command buffers and %s: no more than %u of each can be shown, see 'hal-trace "
+            "%s, %zu command buffers and %s: at most %u of each can be shown, see 'hal-trace "
             "trim'",
             hal_count(model->calls_count, "call", "calls").text, model->command_buffers_count,
             hal_count(model->submissions_count, "submission", "submissions").text, ROW_MASK);

@@ -149,7 +149,7 @@ static enum hal_status tell(struct ingest *in)
     if (in->progress->tell(in->progress->user, in->model->reader, in->read,
                            counts->events + counts->segments))
         return HAL_OK;
-    return hal_fail(HAL_TIMEOUT, "reading '%s' was given up", in->model->path);
+    return hal_fail(HAL_TIMEOUT, "reading '%s' was cancelled", in->model->path);
 }
 
 static void count_written(struct view_model *model, const struct trace_submission_outputs *event)

@@ -50,7 +50,7 @@ static enum hal_status go_on(const struct view_model *m, const struct view_progr
     const uint64_t all = counts->events + counts->segments;
     return !progress || progress->tell(progress->user, m->reader, all, all)
                ? HAL_OK
-               : hal_fail(HAL_TIMEOUT, "given up");
+               : hal_fail(HAL_TIMEOUT, "cancelled");
 }
 
 enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,

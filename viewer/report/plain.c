@@ -110,7 +110,7 @@ static enum hal_status write_more(struct plain *p)
 {
     const struct view_list *list = view_panel_pane(p->view, p->view->panel)->list;
     if (!list || !list->row || p->next_row >= list->count(p->view))
-        return write_line(p, "there is no more");
+        return write_line(p, "there are no more");
     return write_list(p, list, p->next_row);
 }
 
@@ -120,7 +120,7 @@ static enum hal_status write_help(struct plain *p)
 {
     char line[200];
     HAL_TRY(write_line(
-        p, "Words may be shortened: n g is next gap. An empty line says where you are."));
+        p, "Words may be shortened: n g is next gap. An empty line shows the position."));
     HAL_TRY(write_line(p, "where               what is selected, and when"));
     HAL_TRY(write_line(p, "more                rows of the list"));
     for (const struct view_command *c = view_commands; c->name; c++) {

@@ -179,8 +179,8 @@ static enum hal_status write_kernels(const struct report *r)
                  hal_duration_text(total->executed_ns).text);
         fputc('\n', r->file);
         write_clean(r, note + 1);
-        write_clean(r, "each: a dispatch's median; mixed: execution of submissions with other work "
-                       "too; one dispatch: shortest and longest; both without warm-up.");
+        write_clean(r, "each: a dispatch's median; mixed: execution of submissions that also have "
+                       "other work; one dispatch: shortest and longest; both without warm-up.");
         if (view_kernels_hint(view))
             write_clean(r, view_kernels_hint(view));
     } else {

@@ -70,7 +70,7 @@ int view_shell_run(const char *command)
     const int error = errno;
     if (result > 0)
         printf("exit status %d\n", result);
-    printf("Enter goes back to the timeline\n");
+    printf("Press Enter to return to the timeline\n");
     fflush(stdout);
     char c = 0;
     while (c != '\n' && c != '\r') {

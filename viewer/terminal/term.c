@@ -159,7 +159,7 @@ enum hal_status view_term_open(const struct view_term_options *options)
     char direct[64];
     term.options = *options;
     if (!view_crash_restore_keep_modes())
-        return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
+        return hal_fail(HAL_UNSUPPORTED, "standard input is not a terminal: use --print");
     int known = 0;
     if (setupterm(NULL, STDOUT_FILENO, &known) == OK) {
         del_curterm(cur_term);

@@ -104,9 +104,9 @@ static const char *const what_ifs[] = {"coalesce-submissions", "drop-host-waits"
 static void what_if_text(const struct view *view, size_t row, char *out, size_t bytes)
 {
     static const char *const meanings[] = {
-        "neighbouring submissions become one", "the host waits only for what it needs",
-        "barriers that order nothing are left out", "one command buffer for each submission",
-        "submissions take turns on two queues"};
+        "neighbouring submissions are merged", "the host waits only for what it needs",
+        "barriers that order nothing are dropped", "one command buffer for each submission",
+        "submissions alternate between two queues"};
     (void)view;
     snprintf(out, bytes, "%-22s %s", what_ifs[row], meanings[row]);
 }
@@ -133,7 +133,7 @@ static void export_text(const struct view *view, size_t row, char *out, size_t b
         [EXPORT_TIMELINE] = "the whole timeline for a trace viewer in a browser"};
     char part[64];
     if (row == EXPORT_TRACE)
-        snprintf(out, bytes, "submissions %s as a trace, with what they depend on",
+        snprintf(out, bytes, "submissions %s as a trace, with their dependencies",
                  part_text(view, "#s", part, sizeof part) ? part : "(none is selected)");
     else
         snprintf(out, bytes, "%s", names[row]);
@@ -166,7 +166,7 @@ static const struct view_menu export_menu = {
 static const struct view_binding bindings[] = {
     {'r', VIEW_KEY_NONE, "r", "replay the range, or what is selected", replay},
     {'V', VIEW_KEY_NONE, "V", "replay and verify every submission", verify},
-    {'I', VIEW_KEY_NONE, "I", "what if: measure another way of doing the same work",
+    {'I', VIEW_KEY_NONE, "I", "what if: measure another way to do the same work",
      .menu = &what_if_menu},
     {'E', VIEW_KEY_NONE, "E", "export the range or the selection", .menu = &export_menu},
     {0, 0, NULL, NULL, NULL},

@@ -25,9 +25,9 @@ const struct view_command view_commands[] = {
     {"previous match", "N", false, "of the search"},
     {"producer", "<lt>", false, "what the event waited for"},
     {"consumer", ">", false, "what waited for the event"},
-    {"back", "B", false, "to the selection before"},
+    {"back", "B", false, "to the previous selection"},
     {"lines", "e", false, "of neighbours, the whole chain, none"},
-    {"critical path", "c", false, "what the end waited for, on or off"},
+    {"critical path", "c", false, "critical path, on or off"},
     {"search", "/", true, "labels, by a regular expression"},
     {"filter", "&", true, "show only name~mul dur>50us queue=0 failed"},
     {"show everything", "\\", false, "no filter"},
@@ -43,8 +43,8 @@ const struct view_command view_commands[] = {
     {"zoom out", "s", false, "at the cursor"},
     {"zoom range", "z", false, "to the marked range"},
     {"range", "v", false, "begin it, or end it"},
-    {"undo", "u", false, "the view before"},
-    {"redo", "<C-r>", false, "the view after"},
+    {"undo", "u", false, "the previous view"},
+    {"redo", "<C-r>", false, "the next view"},
     {"track down", "j", false, ""},
     {"track up", "k", false, ""},
     {"hide track", "x", false, ""},
@@ -74,7 +74,7 @@ const struct view_command view_commands[] = {
     {"copy command", "Y", false, "the finding's proof, the submission's replay, this place"},
     {"replay", "r", false, "the range or the selection, by hal-replay"},
     {"verify", "V", false, "every submission, by hal-replay"},
-    {"what if", "I", false, "another way of doing the same work is measured"},
+    {"what if", "I", false, "another way to do the same work is measured"},
     {"export", "E", false, "the range or the selection, by hal-trace"},
     {"picture", "p", false, "of the frame, into a new file hal-view-N.svg"},
     {"mouse", "M", false, "on or off"},
@@ -184,7 +184,7 @@ const struct view_command *view_command_run(struct view *view, const char *text)
         if (count)
             view_say(view, "'%s' may be %s", text, names);
         else
-            view_say(view, "'%s' is no command: help shows them", text);
+            view_say(view, "unknown command '%s': help shows the known ones", text);
         return NULL;
     }
     if (command->takes_text && !*argument) {

@@ -73,8 +73,7 @@ static bool picture_choose(struct view *view, size_t row)
 {
     view->wants_picture = (enum view_picture)(VIEW_PICTURE_SVG + row);
     if (!view->is_live)
-        view_say(view, "frames are written where there is a terminal: --svg=FILE and --dump-frame "
-                       "do it without");
+        view_say(view, "frames can be written only on a terminal: use --svg=FILE or --dump-frame");
     return false;
 }
 
@@ -88,7 +87,7 @@ static const struct view_binding bindings[] = {
      copy_locator},
     {'Y', VIEW_KEY_NONE, "Y",
      "copy a command: the finding's proof, the submission's replay, this place", copy_command},
-    {'p', VIEW_KEY_NONE, "p", "write the frame into a new file: picture, text, text with colours",
+    {'p', VIEW_KEY_NONE, "p", "write the frame to a new file: picture, text, text with colours",
      .menu = &picture_menu},
     {0, 0, NULL, NULL, NULL},
 };

@@ -24,7 +24,7 @@ static enum hal_status parse_name(const char *pattern, bool negated, struct view
     if (!failure)
         return HAL_OK;
     regerror(failure, &term->regex, why, sizeof why);
-    return hal_fail(HAL_INVALID, "'%s' is no regular expression: %s", pattern, why);
+    return hal_fail(HAL_INVALID, "'%s' is not a regular expression: %s", pattern, why);
 }
 
 static enum hal_status parse_duration(const char *text, struct view_filter_term *term)
@@ -34,7 +34,7 @@ static enum hal_status parse_duration(const char *text, struct view_filter_term 
     term->what = VIEW_FILTER_DURATION;
     term->most_ns = INT64_MAX;
     if (!hal_time_parse(text + 1 + equal, 1000000000, &ns) || ns < 0)
-        return hal_fail(HAL_INVALID, "'dur%s': expected a time like 50us", text);
+        return hal_fail(HAL_INVALID, "'dur%s': expected a time such as 50us", text);
     if (*text == '>')
         term->least_ns = equal ? ns : ns + 1;
     else
@@ -65,7 +65,7 @@ static enum hal_status parse_term(const char *text, struct view_filter_term *ter
         return HAL_OK;
     }
     if (strpbrk(text, "=<>~"))
-        return hal_fail(HAL_INVALID, "'%s' is none of name~mul dur>50us queue=0 failed", text);
+        return hal_fail(HAL_INVALID, "'%s' is not one of name~mul dur>50us queue=0 failed", text);
     return parse_name(text, false, term);
 }
 

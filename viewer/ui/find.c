@@ -148,7 +148,7 @@ static void end_search(struct view *view)
 static void again(struct view *view, int key)
 {
     if (!search_of(view)->is_there)
-        view_say(view, "nothing was searched for yet: / starts a search");
+        view_say(view, "no previous search: / starts one");
     else
         search_on(view, key == 'n');
 }
@@ -161,7 +161,7 @@ static bool begin_search(struct view *view, const char *text)
     if (failure) {
         char why[100];
         regerror(failure, &next.regex, why, sizeof why);
-        view_say(view, "'%s' is no regular expression: %s", text, why);
+        view_say(view, "'%s' is not a regular expression: %s", text, why);
         return false;
     }
     next.ops = hal_alloc(view->model->ops_count, 1);
@@ -272,7 +272,7 @@ static void show_dispatch(struct view *view, uint32_t submission, const struct h
     if (op)
         view_op_label(m, op, label, sizeof label);
     view_say(view, "%s: %s", hal_locator_print(place, where),
-             op ? label : "there are not so many dispatches");
+             op ? label : "there are fewer dispatches");
 }
 
 static void go_to_submission(struct view *view, const char *text)
@@ -323,7 +323,7 @@ static void go(struct view *view, const char *text)
         go_to_moment(view, m->first_ns +
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
     else if (!hal_moment_parse(text, 1000000000, &ns))
-        view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12, #s12.d40", text);
+        view_say(view, "'%s' is not one of 1.5ms, +250us, 50%%, #s12, #s12.d40", text);
     else if (*text == '+' || *text == '-')
         go_to_moment(view, add_saturated(view->cursor_ns, ns));
     else

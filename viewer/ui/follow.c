@@ -121,7 +121,7 @@ static void read_file(struct view_follow *follow, struct view *view, bool was_le
 {
     struct view_reload *reload = hal_alloc(1, sizeof *reload);
     if (!reload) {
-        view_say(view, "no memory to read the file anew");
+        view_say(view, "no memory to reread the file");
         return;
     }
     reload->follow = follow;
@@ -145,7 +145,7 @@ static void replace(struct view_follow *follow, struct view_model **model, struc
     (*view)->following = !follow->ended;
     if (follow->ended)
         view_say(*view, (*model)->health ? "the capture has ended"
-                                         : "the capture was left without an end");
+                                         : "the capture ended without completing the file");
     view_release(*view, reload, destroy_reload);
 }
 

@@ -35,26 +35,24 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines)
         {VIEW_TRACK_SCOPE, "scopes", "[name] from begin to end  ▏ a short one"},
         {VIEW_TRACK_HOST, "threads",
          "r record  s submit  w wait  m map  c create  d destroy  x compile  q poll  g signal"},
-        {VIEW_TRACK_QUEUE, "queues",
-         "░ waits for a semaphore, or why is not known  ▒ could run  █ runs"},
+        {VIEW_TRACK_QUEUE, "queues", "░ waits for a semaphore, or unknown  ▒ ready  █ running"},
         {VIEW_TRACK_COMMANDS, "~ commands",
-         "order of a submission's commands; their single times are not known"},
+         "order of a submission's commands; their individual times are unknown"},
         {VIEW_TRACK_BARRIERS, "~ barriers",
          "│ orders something  x orders nothing  ? depends on what kernels write"},
         {VIEW_TRACK_DISPATCHES, "dispatches",
          "when each dispatch ran; a kernel always has the same colour"},
         {VIEW_TRACK_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
         {VIEW_TRACK_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
-        {VIEW_TRACK_MEMORY, "memory",
-         "▁ to █ what buffers hold, of the most that they did  ▲ then"},
+        {VIEW_TRACK_MEMORY, "memory", "▁ to █ memory of buffers, relative to its peak  ▲ peak"},
     };
     static const char *const gaps[] = {
         "nothing was submitted", "nothing was submitted: the host wrote into buffers",
-        "queued, why it did not run is not known", "queued, its semaphores were not there yet",
-        "could have run, was not started yet"};
-    view_lines_add(lines, "overview", "▁ to █ how busy the device was, in all of the trace%s",
+        "queued, the reason is unknown", "queued, waiting for its semaphores",
+        "ready, not started yet"};
+    view_lines_add(lines, "overview", "▁ to █ device utilisation over the whole trace%s",
                    all || view->window.span_ns < model->last_ns - model->first_ns
-                       ? "  [ ] what is shown of it"
+                       ? "  [ ] the visible part"
                        : "");
     for (size_t i = 0; i < sizeof tracks / sizeof *tracks; i++) {
         if (all || has_track(view, tracks[i].kind))
@@ -71,7 +69,7 @@ void view_legend(const struct view *view, bool all, struct view_lines *lines)
     if (all || model->summary.failed_submissions || model->summary.failed_calls)
         view_lines_add(lines, "!", "failed");
     view_lines_add(lines, "▁ to █",
-                   "several events in a column: how much of it the most frequent kind fills");
+                   "several events in a column: the share of the most frequent kind");
 }
 
 static void draw(struct view *view, struct view_area area)

@@ -32,7 +32,7 @@ static void back(struct view *view, int key)
 {
     (void)key;
     if (!view->visited_count) {
-        view_say(view, "nothing was selected before this");
+        view_say(view, "no previous selection");
         return;
     }
     const struct view_visited last = view->visited[view->visited_count - 1];
@@ -111,7 +111,7 @@ static void follow(struct view *view, int key)
     if (key == '<' && say_never(view, node))
         return;
     view_say(view, "%s",
-             node.kind == VIEW_NODE_NONE ? "nothing is known about what led to this or came of it"
+             node.kind == VIEW_NODE_NONE ? "neither its cause nor its effect is known"
              : key == '<'                ? "nothing in this file led to it"
                                          : "nothing in this file waited for it");
 }
@@ -119,8 +119,8 @@ static void follow(struct view *view, int key)
 static void change_depth(struct view *view, int key)
 {
     static const char *const depths[VIEW_FLOW_COUNT] = {
-        [VIEW_FLOW_NEIGHBOURS] = "the selection's own lines and its neighbours'",
-        [VIEW_FLOW_CHAIN] = "the whole chain that the selection is part of",
+        [VIEW_FLOW_NEIGHBOURS] = "lines of the selection and its neighbours",
+        [VIEW_FLOW_CHAIN] = "the whole chain of the selection",
         [VIEW_FLOW_NONE] = "no lines",
     };
     (void)key;
@@ -275,9 +275,9 @@ void view_describe_path(struct view *view, struct view_lines *lines)
 static const struct view_binding bindings[] = {
     {'<', VIEW_KEY_NONE, "< >", "what the event waited for; what waited for it", follow},
     {'>', VIEW_KEY_NONE, "", NULL, follow},
-    {'B', VIEW_KEY_NONE, "B", "back to the selection before", back},
+    {'B', VIEW_KEY_NONE, "B", "back to the previous selection", back},
     {'e', VIEW_KEY_NONE, "e", "lines: neighbours, the whole chain, none", change_depth},
-    {'c', VIEW_KEY_NONE, "c", "critical path: what the end waited for, on or off", toggle_path},
+    {'c', VIEW_KEY_NONE, "c", "critical path, on or off", toggle_path},
     {0, 0, NULL, NULL, NULL},
 };
 

@@ -76,7 +76,7 @@ static bool give_up(struct view *view)
     const bool searches = view_has_steps(view);
     view_seek_stop(view);
     if (searches)
-        view_say(view, "the search was given up");
+        view_say(view, "the search was cancelled");
     return searches || (!is_asking(view) && view_jobs_give_up(view));
 }
 

@@ -148,9 +148,9 @@ void view_job_missing(const struct view *view, enum view_job_kind kind, char *ou
 {
     const struct view_job *job = wanted(view, kind);
     if (job)
-        snprintf(out, bytes, "being looked for, %u %%: whatever else you do goes on", percent(job));
+        snprintf(out, bytes, "searching, %u %%: you can continue meanwhile", percent(job));
     else if (view->given_up[kind])
-        snprintf(out, bytes, "given up: open this panel again to look anew");
+        snprintf(out, bytes, "cancelled: open this panel again to restart");
 }
 
 /* A job that is done, or that is waited for. */
@@ -215,7 +215,7 @@ bool view_jobs_give_up(struct view *view)
         stop(job);
     }
     if (*names)
-        view_say(view, "given up: %s", names);
+        view_say(view, "cancelled: %s", names);
     return *names != '\0';
 }
 

@@ -112,7 +112,7 @@ static const struct view_binding bindings[] = {
     {'s', '-', "", NULL, zoom},
     {'0', VIEW_KEY_NONE, "0", "whole trace", show_all},
     {'f', VIEW_KEY_NONE, "f", "fit the selected event; a moment with its neighbours", fit},
-    {'u', VIEW_KEY_BACKSPACE, "u  Ctrl-r", "view before, view after", undo},
+    {'u', VIEW_KEY_BACKSPACE, "u  Ctrl-r", "previous view, next view", undo},
     {VIEW_KEY_REDO, VIEW_KEY_NONE, "", NULL, undo},
     {VIEW_KEY_HOME, VIEW_KEY_NONE, "Home End", "first and last moment", first_or_last},
     {VIEW_KEY_END, VIEW_KEY_NONE, "", NULL, first_or_last},

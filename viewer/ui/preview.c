@@ -139,8 +139,8 @@ void view_preview_draw(struct view_preview *preview, struct view_screen *screen,
         row++;
     draw_bar(all, row++, share > 1 ? 1 : share);
     if (share < 1)
-        view_print(all, row, 1, VIEW_STYLE_DIM, "reading, %d %%: q or Esc gives up",
+        view_print(all, row, 1, VIEW_STYLE_DIM, "reading, %d %%: q or Esc cancels",
                    (int)(100 * share));
     else
-        view_print(all, row, 1, VIEW_STYLE_DIM, "read, being arranged: q or Esc gives up");
+        view_print(all, row, 1, VIEW_STYLE_DIM, "read, preparing: q or Esc cancels");
 }

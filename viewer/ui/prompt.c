@@ -110,7 +110,7 @@ void view_prompt_key(struct view *view, int key)
 static const struct view_binding bindings[] = {
     {0, 0, "Left Right", "one character; Home, End: to the begin, to the end", NULL},
     {0, 0, "Ctrl-W", "delete the word before the cursor", NULL},
-    {0, 0, "Ctrl-U", "delete what is before the cursor; Ctrl-K: what is behind it", NULL},
+    {0, 0, "Ctrl-U", "delete everything before the cursor; Ctrl-K: everything after it", NULL},
     {0, 0, NULL, NULL, NULL},
 };
 

@@ -96,12 +96,11 @@ static void start_or_stop(struct view *view, int key)
         view->range = VIEW_RANGE_SET;
         memset(view->given_up, 0, sizeof view->given_up);
         view_range(view, &begin_ns, &end_ns);
-        view_say(view, "%s: z zooms to it, v forgets it",
-                 hal_duration_text(end_ns - begin_ns).text);
+        view_say(view, "%s: z zooms to it, v clears it", hal_duration_text(end_ns - begin_ns).text);
         return;
     case VIEW_RANGE_SET:
         view->range = VIEW_RANGE_NONE;
-        view_say(view, "the range is forgotten");
+        view_say(view, "the range is cleared");
         return;
     }
 }
@@ -313,7 +312,7 @@ void view_draw_bookmarks(struct view *view, struct view_area axis)
 }
 
 static const struct view_binding bindings[] = {
-    {'v', VIEW_KEY_NONE, "v", "begin a range, end it, forget it: its numbers are in panel 2",
+    {'v', VIEW_KEY_NONE, "v", "begin a range, end it, clear it: its numbers are in panel 2",
      start_or_stop},
     {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
     {'m', VIEW_KEY_NONE, "m '",

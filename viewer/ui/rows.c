@@ -180,8 +180,8 @@ static bool order_choose(struct view *view, size_t row)
     return row == ORDER_UP || row == ORDER_DOWN;
 }
 
-static const char *const order_texts[ORDER_COUNT] = {"as at the start", "most work first",
-                                                     "by name", "this track up", "this track down"};
+static const char *const order_texts[ORDER_COUNT] = {"initial order", "most work first", "by name",
+                                                     "this track up", "this track down"};
 static const struct view_menu order_menu = {.title = "order of the tracks",
                                             .rows = ORDER_COUNT,
                                             .texts = order_texts,
@@ -227,7 +227,7 @@ static bool hidden_choose(struct view *view, size_t row)
     return hidden_count(view) > 0;
 }
 
-static const struct view_menu hidden_menu = {.title = "show again, of what is hidden",
+static const struct view_menu hidden_menu = {.title = "show hidden tracks again",
                                              .count = hidden_count,
                                              .text = hidden_text,
                                              .choose = hidden_choose};
@@ -271,13 +271,12 @@ static void pin(struct view *view, int key)
     bool *pinned = &view->pinned[view->track];
     if (!*pinned &&
         count_rows(view, VIEW_NO_TRACK, true) + 1 >= (uint32_t)view->layout.tracks.rows) {
-        view_say(view, "no more tracks can be pinned here: the others need room");
+        view_say(view, "no more tracks can be pinned: the others need the space");
         return;
     }
     *pinned = !*pinned;
     view_track_name(view->model, &view->model->tracks[view->track], name, sizeof name);
-    view_say(view, "%s %s", name,
-             *pinned ? "stays at the top: * lets it go" : "is back in its place");
+    view_say(view, "%s %s", name, *pinned ? "pinned to the top: * unpins it" : "unpinned");
 }
 
 static const struct view_binding bindings[] = {

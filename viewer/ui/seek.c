@@ -127,8 +127,8 @@ static void finish(struct view *view)
         view_say(view, "%s", seek.noun);
     if (seek.has_wrapped)
         view_say(view, same           ? "the only match"
-                       : seek.forward ? "went on from the start: no later match"
-                                      : "went on from the end: no earlier match");
+                       : seek.forward ? "continued from the start: no later match"
+                                      : "continued from the end: no earlier match");
 }
 
 /* Behind the last match comes the first one. */

@@ -202,7 +202,7 @@ void view_show_neighbours(struct view *view)
         view_spans_at(&track->events, last - at > NEIGHBOURS ? at + NEIGHBOURS : last).end_ns;
     if (to_ns <= from_ns) {
         view_reveal(view, event->begin_ns, VIEW_KEY_NONE);
-        view_say(view, "the track has nothing else: zoom with w and s");
+        view_say(view, "no more events on this track: zoom with w and s");
         return;
     }
     const int64_t margin_ns = (to_ns - from_ns) / 16;

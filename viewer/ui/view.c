@@ -75,7 +75,7 @@ static const struct view_binding bindings[] = {
     {'?', VIEW_KEY_NONE, "?", "this help", help},
     {'M', VIEW_KEY_NONE, "M", "mouse on or off (wheel zooms, click selects, drag marks)",
      toggle_mouse},
-    {'R', VIEW_KEY_NONE, "R", "draw everything anew", redraw},
+    {'R', VIEW_KEY_NONE, "R", "redraw everything", redraw},
     {'q', VIEW_KEY_NONE, "q", "close what is open, then quit", quit},
     {0, 0, NULL, NULL, NULL},
 };

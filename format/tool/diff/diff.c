@@ -474,12 +474,11 @@ static void mapped_summary(struct diff *d)
     if (mapped->same || mapped->other || mapped->undecided)
         trace_text_printf(&d->text,
                           "mapped memory: %" PRIu64 " bytes same, %" PRIu64 " different, %" PRIu64
-                          " not decided%s\n",
+                          " undecided%s\n",
                           mapped->same, mapped->other, mapped->undecided,
-                          mapped->undecided
-                              ? ": the host stored them in one of the two, and in the "
-                                "other one the device may have written the same"
-                              : "");
+                          mapped->undecided ? ": the host stored them in one trace, and the device "
+                                              "may have written the same bytes in the other"
+                                            : "");
     if (mapped->cut)
         trace_text_printf(&d->text,
                           "mapped memory is not compared in %s: there are too many pieces\n",
@@ -501,7 +500,7 @@ static void text_summary(struct diff *d)
                       d->commands.same, d->commands.only_a, d->commands.only_b);
     trace_text_printf(text,
                       "contents: %" PRIu64 " same, %" PRIu64 " different, %" PRIu64
-                      " not known; device time of submissions that both have: %s and %s\n",
+                      " unknown; device time of submissions in both: %s and %s\n",
                       d->same_contents, d->other_contents, d->unknown_contents,
                       hal_duration_text(d->a_ns).text, hal_duration_text(d->b_ns).text);
     mapped_summary(d);
@@ -527,7 +526,7 @@ static enum hal_status compare(struct diff *d, const char *a, const char *b)
     }
     HAL_TRY(compare_kernels(d));
     HAL_TRY(compare_streams(d));
-    d->where = "in the end";
+    d->where = "at the end";
     if (!d->without_contents)
         HAL_TRY(diff_bytes_in_the_end(&d->mapped));
     if (d->as_json)
@@ -540,7 +539,7 @@ static enum hal_status compare(struct diff *d, const char *a, const char *b)
 static const struct hal_option options[] = {
     {.name = "quiet",
      .letter = 'q',
-     .help = "print nothing: the exit status says it",
+     .help = "print nothing, only set the exit status",
      .target = offsetof(struct diff, quiet)},
     {.name = "no-contents",
      .help = "do not compare bytes",
@@ -550,7 +549,7 @@ static const struct hal_option options[] = {
      .help = "differences to print (default 200; 0: all)",
      .take = tool_take_number,
      .target = offsetof(struct diff, limit)},
-    {.name = "json", .help = "as one JSON object", .target = offsetof(struct diff, as_json)},
+    {.name = "json", .help = "print one JSON object", .target = offsetof(struct diff, as_json)},
     {0},
 };
 
@@ -564,7 +563,7 @@ static int run(char **argv)
     if (!tool_parse(&tool_diff, argv, &d, &words))
         return words.exit_status;
     if (words.count != 2) {
-        tool_error("diff: which two files? (see hal-trace diff --help)");
+        tool_error("diff: two files are needed (see hal-trace diff --help)");
         return TOOL_USAGE;
     }
     const enum hal_status status = compare(&d, words.words[0], words.words[1]);
@@ -579,14 +578,18 @@ static int run(char **argv)
 
 const struct tool_command tool_diff = {
     .name = "diff",
-    .summary = "what two captures of a program do in different ways",
-    .usage = "usage: hal-trace diff [--json] [--quiet] [--no-contents] [--limit=N] A B\n\n"
-             "Compares what two captures asked for: the submissions with their commands, what the\n"
-             "host wrote and read, thread by thread. Objects are the same when their labels and\n"
-             "sizes are; numbers and times do not matter. Lines that begin with - are only in A,\n"
-             "with + only in B, with ! in both with other bytes. Of memory that stays mapped the\n"
-             "bytes count that submissions and the host find there, not how a capture cut them.\n",
-    .notes = "Exit status: 0 the same, 1 different, 2 wrong usage, 3 one cannot be read.\n",
+    .summary = "the differences between two captures of a program",
+    .usage =
+        "usage: hal-trace diff [--json] [--quiet] [--no-contents] [--limit=N] A B\n"
+        "\n"
+        "Compares two captures thread by thread: the submissions with their commands, and what "
+        "the\n"
+        "host wrote and read. Objects are equal if their labels and sizes are; numbers and times\n"
+        "are ignored. Lines that begin with - are only in A, with + only in B, and with ! in both\n"
+        "with different bytes. In memory that stays mapped, the bytes that submissions and the "
+        "host\n"
+        "find there are compared, however a capture divided them.\n",
+    .notes = "Exit status: 0 same, 1 different, 2 wrong usage, 3 a file cannot be read.\n",
     .options = options,
     .run = run,
 };

@@ -138,10 +138,10 @@ static enum hal_status check_schema(struct database *db)
         return HAL_OK;
     if (application == APPLICATION_ID && version != 1)
         return hal_fail(HAL_VERSION,
-                        "'%s' has tables of version %" PRId64 ", this program's are %d", db->path,
-                        version, SCHEMA_VERSION);
+                        "'%s' has tables of version %" PRId64 "; this program's version is %d",
+                        db->path, version, SCHEMA_VERSION);
     if (application != APPLICATION_ID && (tables || application))
-        return hal_fail(HAL_EXISTS, "'%s' is a database of something else", db->path);
+        return hal_fail(HAL_EXISTS, "'%s' is another program's database", db->path);
     snprintf(marks, sizeof marks, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
              APPLICATION_ID, SCHEMA_VERSION);
     if (!application)

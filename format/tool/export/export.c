@@ -250,11 +250,11 @@ static const struct hal_option options[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "OUTPUT",
-     .help = "where to; standard output without it",
+     .help = "output file; default: standard output",
      .target = offsetof(struct arguments, output.path)},
     {.name = "force",
      .letter = 'f',
-     .help = "replace it if it exists",
+     .help = "replace an existing file",
      .target = offsetof(struct arguments, output.force)},
     {0},
 };
@@ -262,8 +262,8 @@ static const struct hal_option options[] = {
 static int export_rows(const struct tool_words *words, const struct trace_rewrite_options *output)
 {
     if (!output->path || output->force || !words->count) {
-        tool_error("export: --format=sqlite takes -o DATABASE, to which it adds, and one trace or "
-                   "more (see hal-trace export --help)");
+        tool_error("export: --format=sqlite needs -o DATABASE, to which it adds, and at least one "
+                   "trace (see hal-trace export --help)");
         return TOOL_USAGE;
     }
     if (!tool_output_check("export", output, words->words, words->count))
@@ -286,7 +286,7 @@ static int run(char **argv)
     if (!path || (a.output.path && !tool_output_check("export", &a.output, words.words, 1)))
         return TOOL_USAGE;
     if (!a.output.path && e.format == FORMAT_PERFETTO && isatty(STDOUT_FILENO)) {
-        tool_error("export: Perfetto's format is not for a terminal: -o OUTPUT");
+        tool_error("export: the format perfetto cannot be printed to a terminal: use -o OUTPUT");
         return TOOL_USAGE;
     }
     return export_file(&e, path, &a.output);
@@ -295,14 +295,18 @@ static int run(char **argv)
 const struct tool_command tool_export = {
     .name = "export",
     .group = TOOL_CONVERTS,
-    .summary = "for Perfetto, Chrome's viewer, tables and scripts",
+    .summary = "convert for Perfetto, Chrome's viewer, tables and scripts",
     .usage =
         "usage: hal-trace export [--format=FORMAT] [-o OUTPUT] [--force] FILE\n"
-        "       hal-trace export --format=sqlite -o DATABASE FILE...\n\n"
-        "Writes all events in the format of other tools: calls on the tracks of their threads,\n"
-        "work, timed dispatches and debug groups on those of queues, arrows from submissions to\n"
-        "their work and from signals to waits, counters of memory and of work in flight. Or adds\n"
-        "traces to a database, whose tables docs/fleet.md describes, for questions to many.\n",
+        "       hal-trace export --format=sqlite -o DATABASE FILE...\n"
+        "\n"
+        "Converts all events to the format of another tool: calls on the tracks of their threads;\n"
+        "work, timed dispatches and debug groups on the tracks of queues; arrows from submissions "
+        "to\n"
+        "their work and from signals to waits; counters of memory and of work in flight. The "
+        "format\n"
+        "sqlite adds traces to a database for queries over many; docs/fleet.md describes its "
+        "tables.\n",
     .options = options,
     .run = run,
 };

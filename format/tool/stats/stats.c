@@ -166,7 +166,7 @@ static int stats(const char *path, bool as_json, bool *out_written)
 }
 
 static const struct hal_option options[] = {
-    {.name = "json", .help = "as one JSON object on a line for each file; times are nanoseconds"},
+    {.name = "json", .help = "print a JSON object per file, one per line; times are nanoseconds"},
     {0},
 };
 
@@ -191,15 +191,16 @@ static int run(char **argv)
 
 const struct tool_command tool_stats = {
     .name = "stats",
-    .summary = "what was executed how often",
+    .summary = "how often the trace executed what",
     .usage =
         "usage: hal-trace stats FILE\n"
-        "       hal-trace stats --json FILE...\n\n"
+        "       hal-trace stats --json FILE...\n"
+        "\n"
         "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
         "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
-        "of those submissions that consist of one dispatch of the kernel, 'timed' that of the\n"
-        "dispatches which the device timed one by one (a capture of mode 'dispatch'). Of\n"
-        "collectives: what this rank sent and received, by channel.\n",
+        "of submissions with a single dispatch of the kernel, 'timed' that of dispatches\n"
+        "timed by the device (a capture of mode 'dispatch'). For collectives: what this rank sent\n"
+        "and received, by channel.\n",
     .options = options,
     .run = run,
 };

@@ -69,7 +69,7 @@ void failures_print(const struct failures *failures, const struct trace_reader *
         trace_text_append(text, "\n", 1);
     }
     if (failures->calls.count > MOST)
-        trace_text_printf(text, "  and %zu others (hal-trace dump --kind=failure)\n",
+        trace_text_printf(text, "  and %zu more (hal-trace dump --kind=failure)\n",
                           failures->calls.count - MOST);
 }
 

@@ -138,13 +138,14 @@ enum hal_status groups_number(struct groups_all *all)
 {
     uint64_t end = 0;
     if (all->stray)
-        return hal_fail(HAL_CORRUPT, "group %" PRIu64 " is of none of the captures", all->stray);
+        return hal_fail(HAL_CORRUPT, "group %" PRIu64 " belongs to none of the captures",
+                        all->stray);
     for (size_t i = 0; i < all->count; i++) {
         struct groups_process *process = &all->processes[i];
         process->base = end;
         /* One at least: each process's base is its own. */
         if (!hal_add_u64(end, process->last ? process->last : 1, &end))
-            return hal_fail(HAL_UNSUPPORTED, "the groups of '%s' have too large numbers",
+            return hal_fail(HAL_UNSUPPORTED, "the group numbers in '%s' are too large",
                             process->program);
     }
     return HAL_OK;

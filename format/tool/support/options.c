@@ -46,10 +46,10 @@ const char *tool_one_file(const struct tool_command *command, const struct tool_
     if (words->count == 1)
         return words->words[0];
     if (!words->count)
-        tool_error("%s: which file? (see hal-trace %s --help)", name, name);
+        tool_error("%s: no file given (see hal-trace %s --help)", name, name);
     else
-        tool_error("%s: one file only, not '%s' as well (see hal-trace %s --help)", name,
-                   words->words[1], name);
+        tool_error("%s: only one file is accepted, not '%s' as well (see hal-trace %s --help)",
+                   name, words->words[1], name);
     return NULL;
 }
 
@@ -78,7 +78,7 @@ enum hal_status tool_take_base(void *user, const struct hal_option *option, char
 {
     struct tool_bases *bases = (void *)((char *)user + option->target);
     if (bases->count == TRACE_MAX_BASES)
-        return hal_fail(HAL_INVALID, "--base=%s: one more than %d", value, TRACE_MAX_BASES);
+        return hal_fail(HAL_INVALID, "--base=%s: at most %d", value, TRACE_MAX_BASES);
     bases->paths[bases->count++] = value;
     return HAL_OK;
 }

@@ -20,7 +20,8 @@ bool tool_output_check(const char *command, const struct trace_rewrite_options *
                        char *const *inputs, int input_count)
 {
     if (!output->path) {
-        tool_error("%s: where to? -o OUTPUT (see hal-trace %s --help)", command, command);
+        tool_error("%s: no output given: use -o OUTPUT (see hal-trace %s --help)", command,
+                   command);
         return false;
     }
     for (int i = 0; i < input_count; i++) {

@@ -109,11 +109,11 @@ enum hal_status tool_take_level(void *user, const struct hal_option *option,
     {.name = "output",                                                                             \
      .letter = 'o',                                                                                \
      .argument = "OUTPUT",                                                                         \
-     .help = "the trace to write; needed",                                                         \
+     .help = "the trace to write; required",                                                       \
      .target = offsetof(type, member.path)},                                                       \
         {.name = "force",                                                                          \
          .letter = 'f',                                                                            \
-         .help = "replace it if it exists",                                                        \
+         .help = "replace an existing file",                                                       \
          .target = offsetof(type, member.force)},                                                  \
     {                                                                                              \
         .name = "level", .argument = "N", .help = "of zstd, 1 to 19; default " usual,              \

@@ -83,7 +83,7 @@ static bool keep(void *user, struct trace_event *event, struct trace_segment *se
 static enum hal_status write_slice(struct trim *trim, struct trace_reader *reader,
                                    const struct trace_rewrite_options *output)
 {
-    char message[512], edit[1024];
+    char message[512], edit[1280];
     const char **edits;
     struct trace_rewrite rewrite;
     struct tool_progress progress;
@@ -91,11 +91,10 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
     struct trace_header header = *trace_reader_header(reader);
     if (!trace_reader_missing(reader).contents)
         header.base = ""; /* nothing is referred to any more */
-    snprintf(edit, sizeof edit,
-             "trim --%s=%.800s: %s, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
+    snprintf(edit, sizeof edit, "trim --%s=%.800s: %s, %s, %" PRIu64 " as barriers",
              trim->list ? "submissions" : "scope", trim->list ? trim->list : trim->scope,
-             hal_count(slice->wanted, "submission", "submissions").text, slice->needed,
-             slice->emptied);
+             hal_count(slice->wanted, "submission", "submissions").text,
+             hal_count(slice->needed, "dependency", "dependencies").text, slice->emptied);
     HAL_TRY(tool_add_edit(&header, edit, &edits));
     enum hal_status status = trace_rewrite_open(&rewrite, output, &header);
     free(edits);
@@ -113,7 +112,7 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
 static int trim_file(struct trim *trim, const char *path, const struct tool_bases *bases,
                      const struct trace_rewrite_options *output)
 {
-    char words[192];
+    char words[320];
     struct trace_reader *reader;
     enum hal_status status = tool_open(path, bases, &reader);
     if (status != HAL_OK)
@@ -125,9 +124,9 @@ static int trim_file(struct trim *trim, const char *path, const struct tool_base
         slice_find(&trim->slice);
         status = write_slice(trim, reader, output);
     }
-    snprintf(words, sizeof words, "%s, %" PRIu64 " more that they need, %" PRIu64 " as barriers",
-             hal_count(trim->slice.wanted, "submission", "submissions").text, trim->slice.needed,
-             trim->slice.emptied);
+    snprintf(words, sizeof words, "%s, %s, %" PRIu64 " as barriers",
+             hal_count(trim->slice.wanted, "submission", "submissions").text,
+             hal_count(trim->slice.needed, "dependency", "dependencies").text, trim->slice.emptied);
     slice_finish(&trim->slice);
     trace_reader_close(reader);
     return tool_written(status, output->path, words);
@@ -142,13 +141,12 @@ struct arguments {
 static const struct hal_option options[] = {
     {.name = "submissions",
      .argument = "LIST",
-     .help =
-         "places and ranges of places: #s3, #s3..#s5,#s9.., 3-5; a dispatch (#s12.d40) stands for "
-         "its submission",
+     .help = "locators and ranges of them: #s3, #s3..#s5,#s9.., 3-5; a dispatch (#s12.d40) stands "
+             "for its submission",
      .target = offsetof(struct arguments, trim.list)},
     {.name = "scope",
      .argument = "NAME",
-     .help = "those that were submitted inside scopes of that name",
+     .help = "submissions inside scopes of that name",
      .target = offsetof(struct arguments, trim.scope)},
     TOOL_OUTPUT_OPTIONS(struct arguments, output, "3"),
     TOOL_BASE_OPTION(struct arguments, bases),
@@ -162,7 +160,8 @@ static int run(char **argv)
     if (!tool_parse(&tool_trim, argv, &a, &words))
         return words.exit_status;
     if (!a.trim.list == !a.trim.scope) {
-        tool_error("trim: either --submissions=3-5,9 or --scope=NAME (see hal-trace trim --help)");
+        tool_error("trim: either --submissions=3-5,9 or --scope=NAME is required (see hal-trace "
+                   "trim --help)");
         return TOOL_USAGE;
     }
     if (a.trim.list && parse_list(&a.trim, a.trim.list) != HAL_OK) {
@@ -178,14 +177,15 @@ static int run(char **argv)
 const struct tool_command tool_trim = {
     .name = "trim",
     .group = TOOL_MAKES,
-    .summary = "some submissions, with what they depend on",
+    .summary = "extract some submissions and their dependencies",
     .usage =
         "usage: hal-trace trim -o OUTPUT --submissions=LIST [--force] FILE\n"
-        "       hal-trace trim -o OUTPUT --scope=NAME [--force] FILE\n\n"
-        "Writes the submissions, with those whose results they read, the bytes that the host\n"
-        "wrote for them, and the objects that they use: a smaller trace that can be replayed and\n"
-        "is verified by the read-backs of what they made. Others that come in between stay as\n"
-        "barriers, without work, so that what waits for what is as it was.\n",
+        "       hal-trace trim -o OUTPUT --scope=NAME [--force] FILE\n"
+        "\n"
+        "Writes the submissions with those whose results they read, the bytes that the host wrote\n"
+        "for them, and the objects that they use: a smaller trace that can be replayed and is\n"
+        "verified by read-backs of their results. Other submissions in between stay as barriers\n"
+        "without work, so that the order of waits is preserved.\n",
     .options = options,
     .run = run,
 };

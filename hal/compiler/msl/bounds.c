@@ -93,7 +93,7 @@ void *msl_bounds_check(const struct msl_bounds *bounds, const void *address, uin
     uint64_t length = 0;
     const uint64_t base = base_of(bounds, number, &length);
     if (!base) {
-        (void)hal_fail(HAL_INVALID, "%s %s at the address %#llx, which is none", verb,
+        (void)hal_fail(HAL_INVALID, "%s %s at the invalid address %#llx", verb,
                        hal_count((unsigned long long)bytes, "byte", "bytes").text,
                        (unsigned long long)seen);
         return NULL;

@@ -73,7 +73,7 @@ static enum hal_status make_private_directory_locked(void)
 {
     HAL_TRY(hal_add_context(
         hal_temporary_folder("haltrace-msl", private_directory, sizeof private_directory),
-        "there is no place for compiled kernels"));
+        "there is no folder for compiled kernels"));
     private_owner = getpid();
     atexit(remove_private_directory);
     return HAL_OK;
@@ -85,7 +85,7 @@ static void tell_of_private_directory(int error)
     const char *const wanted = getenv("HAL_CACHE_DIR");
     const bool was_asked = wanted && *wanted && !scratch_directory();
     hal_log(was_asked ? HAL_LOG_WARN : HAL_LOG_INFO,
-            "%s%s cannot be written (%s): what this process compiles is kept until it ends",
+            "%s%s is not writable (%s): kernels compiled by this process are deleted when it ends",
             was_asked ? "HAL_CACHE_DIR=" : "the usual folder of compiled kernels",
             was_asked ? wanted : "", strerror(error ? error : EACCES));
 }
@@ -203,7 +203,7 @@ bool msl_cache_valid(const char *path, const struct msl_key *key)
     const bool whole = entry_is_whole(&entry, key);
     msl_cache_unmap(&entry);
     if (!whole)
-        hal_log(HAL_LOG_INFO, "msl: the cache entry '%s' is damaged or foreign", path);
+        hal_log(HAL_LOG_INFO, "msl: the cache entry '%s' is damaged or of another origin", path);
     return whole;
 }
 
@@ -247,7 +247,7 @@ enum hal_status msl_cache_publish(const char *built, const char *path, const str
         errno = error;
     }
     return written ? HAL_OK
-                   : hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
+                   : hal_fail(HAL_IO, "cannot store '%s' in the cache: %s", path, strerror(errno));
 }
 
 enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
@@ -263,7 +263,7 @@ enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char
         out_text[length] = '\0';
     }
     msl_cache_unmap(&entry);
-    return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
+    return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is not a complete entry", path);
 }
 
 enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
@@ -277,7 +277,7 @@ enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
         msl_text_append(out_text, entry.bytes, entry.length - sizeof(struct trailer));
     msl_cache_unmap(&entry);
     if (!whole)
-        return hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
+        return hal_fail(HAL_NOT_FOUND, "'%s' is not a complete entry", path);
     return msl_text_check(out_text);
 }
 

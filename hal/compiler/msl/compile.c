@@ -306,15 +306,14 @@ static enum hal_status build_any(const struct job *job, const struct msl_text *c
     }
     if (demands.shifts)
         hal_log(HAL_LOG_WARN,
-                "'%s': shifts by more than there are bits and divisions by zero are undefined "
+                "'%s': shifts by at least the number of bits and divisions by zero are undefined "
                 "without hal-msl-cc: %s",
                 job->file, there ? hal_message() : "there is none beside the library");
     if (demands.needs_sync)
-        hal_log(
-            HAL_LOG_WARN,
-            "'%s': threads that part in loops, or in code that is optimised, may not meet again "
-            "without hal-msl-cc: %s",
-            job->file, there ? hal_message() : "there is none beside the library");
+        hal_log(HAL_LOG_WARN,
+                "'%s': threads that diverge in loops, or in optimised code, may not reconverge "
+                "without hal-msl-cc: %s",
+                job->file, there ? hal_message() : "there is none beside the library");
     return build_with(job, constants, kernels, false, NULL);
 }
 
@@ -343,7 +342,7 @@ static enum hal_status publish(const struct job *job, const char *path, const st
     HAL_TRY(msl_cache_publish(job->built, entry, key));
     HAL_TRY(msl_library_check(entry, job->what));
     if (rename(entry, path) != 0)
-        return hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
+        return hal_fail(HAL_IO, "cannot store '%s' in the cache: %s", path, strerror(errno));
     return HAL_OK;
 }
 

@@ -110,7 +110,7 @@ static enum hal_status examine(const char *path, struct msl_compiler *out_compil
     if (!realpath(path, out_compiler->path))
         return hal_fail(HAL_NOT_FOUND, "there is no '%s': %s", path, strerror(errno));
     if (access(out_compiler->path, X_OK) != 0)
-        return hal_fail(HAL_NOT_FOUND, "'%s' is no program", path);
+        return hal_fail(HAL_NOT_FOUND, "'%s' is not a program", path);
     HAL_TRY(msl_program_identify(out_compiler->path, &out_compiler->identity));
     HAL_TRY(msl_cache_path(NULL, &out_compiler->identity, ".compiler", entry, sizeof entry));
     if (msl_cache_load(entry, &out_compiler->identity, out_compiler->version,

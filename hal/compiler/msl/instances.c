@@ -80,11 +80,11 @@ static const char *write_misfit(struct msl_unit *unit, const struct msl_kernel *
     const uint32_t line = tokens->list[body->template_parameters].line;
     if (other)
         return msl_unit_print(unit,
-                              "kernel '%s': there are several templates of its name (in lines %u "
-                              "and %u), and its arguments fit none, or more than one",
+                              "kernel '%s': several templates have its name (in lines %u and %u), "
+                              "and its arguments match none, or more than one",
                               name_of(unit, names), line,
                               tokens->list[other->template_parameters].line);
-    return msl_unit_print(unit, "kernel '%s': its arguments do not fit 'template %s' in line %u",
+    return msl_unit_print(unit, "kernel '%s': its arguments do not match 'template %s' in line %u",
                           name_of(unit, names),
                           sayable(msl_unit_join(unit, body->template_parameters,
                                                 msl_angle_end(tokens, body->template_parameters))),

@@ -130,7 +130,7 @@ enum hal_status msl_library_check(const char *path, const char *what)
 {
     struct msl_mapped object;
     if (!msl_cache_map(path, &object))
-        return hal_fail(HAL_CORRUPT, "%s: the compiled '%s' cannot be read", what, path);
+        return hal_fail(HAL_CORRUPT, "%s: cannot read the compiled '%s'", what, path);
     const enum hal_status status = msl_object_check(object.bytes, object.length, what);
     msl_cache_unmap(&object);
     return status;

@@ -19,7 +19,7 @@ static enum hal_status read_mode(enum msl_lowering_mode *out_mode)
     else if (strcmp(text, "fibers") == 0)
         *out_mode = MSL_LOWERING_FIBERS;
     else
-        return hal_fail(HAL_INVALID, "%s is '%s'; it is auto, fission or fibers", name, text);
+        return hal_fail(HAL_INVALID, "%s is '%s'; it must be auto, fission or fibers", name, text);
     return HAL_OK;
 }
 

@@ -41,8 +41,8 @@ struct object {
 
 static enum hal_status corrupt(const struct object *o, const char *why)
 {
-    return hal_fail(HAL_CORRUPT, "%s: the compiled code is no object that may be loaded: %s",
-                    o->what, why);
+    return hal_fail(HAL_CORRUPT, "%s: the compiled code is not a loadable object: %s", o->what,
+                    why);
 }
 
 static bool read_at(const struct object *o, uint64_t offset, void *out, size_t bytes)
@@ -85,11 +85,11 @@ static enum hal_status add_load(struct object *o, const Elf64_Phdr *load)
         load->p_filesz > load->p_memsz)
         return corrupt(o, "a segment goes beyond the file");
     if ((load->p_offset & mask) != (load->p_vaddr & mask))
-        return corrupt(o, "a segment is not where its page is");
+        return corrupt(o, "a segment is not at its page");
     if (last && (load->p_vaddr & ~mask) < ((last->p_vaddr + last->p_memsz + mask) & ~mask))
         return corrupt(o, "segments share a page");
     if ((load->p_flags & PF_W) && (load->p_flags & PF_X))
-        return corrupt(o, "code can be written");
+        return corrupt(o, "code is writable");
     o->loads[o->load_count++] = *load;
     return HAL_OK;
 }
@@ -105,11 +105,10 @@ static enum hal_status take_segment(struct object *o, const Elf64_Phdr *header, 
         return HAL_OK;
     case PT_GNU_STACK:
         *has_stack = true;
-        return header->p_flags & PF_X ? corrupt(o, "it wants stacks with code") : HAL_OK;
+        return header->p_flags & PF_X ? corrupt(o, "it requires executable stacks") : HAL_OK;
     case PT_TLS:
         return hal_fail(HAL_UNSUPPORTED,
-                        "%s: variables of each host thread (thread_local) are no part of the "
-                        "language",
+                        "%s: variables per host thread (thread_local) are not part of the language",
                         o->what);
     case PT_NULL:
     case PT_NOTE:
@@ -129,7 +128,7 @@ static enum hal_status read_segments(struct object *o)
         memcmp(header.e_ident, ELFMAG "\x02\x01\x01", SELFMAG + 3) != 0 ||
         header.e_type != ET_DYN || header.e_machine != MACHINE ||
         header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > MOST_SEGMENTS)
-        return corrupt(o, "it is no shared object of this machine");
+        return corrupt(o, "it is not a shared object for this machine");
     for (size_t i = 0; i < header.e_phnum; i++) {
         Elf64_Phdr segment;
         if (header.e_phoff > o->length ||
@@ -137,7 +136,7 @@ static enum hal_status read_segments(struct object *o)
             return corrupt(o, "a segment is not in the file");
         HAL_TRY(take_segment(o, &segment, &has_stack));
     }
-    return has_stack ? HAL_OK : corrupt(o, "it does not say that stacks are without code");
+    return has_stack ? HAL_OK : corrupt(o, "it does not declare its stacks non-executable");
 }
 
 /* ---- The dynamic section ------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ static const char *load_time_code(int64_t tag)
     case DT_FINI: return "DT_FINI";
     case DT_INIT_ARRAY:
     case DT_INIT_ARRAYSZ:
-        return "DT_INIT_ARRAY: a constructor, or a variable whose value is computed";
+        return "DT_INIT_ARRAY: a constructor, or a variable with a computed value";
     case DT_FINI_ARRAY:
     case DT_FINI_ARRAYSZ: return "DT_FINI_ARRAY: a destructor";
     case DT_PREINIT_ARRAY: return "DT_PREINIT_ARRAY";
@@ -161,8 +160,8 @@ static const char *load_time_code(int64_t tag)
 static enum hal_status runs_code(const struct object *o, const char *why)
 {
     return hal_fail(HAL_UNSUPPORTED,
-                    "%s: code of its own would run as it is loaded (%s), which no kernel may have",
-                    o->what, why);
+                    "%s: it would run code on loading (%s), which kernels must not do", o->what,
+                    why);
 }
 
 /* Tags that make the loader neither run anything nor load anything else. */
@@ -215,7 +214,7 @@ static enum hal_status take_tag(struct object *o, const Elf64_Dyn *entry)
     if (entry->d_tag > LAST_KNOWN_TAG)
         return HAL_OK;
     if (o->tags[entry->d_tag])
-        return corrupt(o, "its dynamic section says something twice");
+        return corrupt(o, "its dynamic section has an entry twice");
     o->tags[entry->d_tag] = entry->d_un.d_val;
     return HAL_OK;
 }
@@ -255,7 +254,7 @@ static enum hal_status check_needed(const struct object *o)
     for (size_t i = 0; i < o->needed_count; i++) {
         const char *const name = string_at(o, o->needed[i]);
         if (!name || !msl_may_need(name))
-            return corrupt(o, "it needs a library that no kernel needs");
+            return corrupt(o, "it requires a library that kernels do not need");
     }
     return HAL_OK;
 }
@@ -283,7 +282,7 @@ static enum hal_status check_symbol(const struct object *o, uint64_t index)
     if (symbol.st_shndx != SHN_UNDEF || msl_may_import(name))
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED,
-                    "%s: the compiled code refers to '%s', which is no part of the language",
+                    "%s: the compiled code refers to '%s', which is not part of the language",
                     o->what, name);
 }
 
@@ -325,7 +324,7 @@ static enum hal_status check_relocations(const struct object *o, uint64_t addres
         if (!is_known(type))
             return corrupt(o, "it has a relocation of an unusual kind");
         if (!may_change(o, relocation.r_offset))
-            return corrupt(o, "a relocation changes what is not its own");
+            return corrupt(o, "a relocation changes memory that is not its own");
         if (ELF64_R_SYM(relocation.r_info))
             HAL_TRY(check_symbol(o, ELF64_R_SYM(relocation.r_info)));
     }

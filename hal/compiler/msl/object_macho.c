@@ -55,15 +55,15 @@ struct object {
 
 static enum hal_status corrupt(const struct object *o, const char *why)
 {
-    return hal_fail(HAL_CORRUPT, "%s: the compiled code is no object that may be loaded: %s",
-                    o->what, why);
+    return hal_fail(HAL_CORRUPT, "%s: the compiled code is not a loadable object: %s", o->what,
+                    why);
 }
 
 static enum hal_status runs_code(const struct object *o, const char *why)
 {
     return hal_fail(HAL_UNSUPPORTED,
-                    "%s: code of its own would run as it is loaded (%s), which no kernel may have",
-                    o->what, why);
+                    "%s: it would run code on loading (%s), which kernels must not do", o->what,
+                    why);
 }
 
 /* By the type of a section. NULL: dyld runs nothing of it. */
@@ -78,12 +78,12 @@ static const char *load_time_code(uint32_t type)
         OFFSETS
     };
     if (type == INIT || type == OFFSETS)
-        return "initialisers: a constructor, or a variable whose value is computed";
+        return "initialisers: a constructor, or a variable with a computed value";
     if (type == TERM)
         return "terminators: a destructor";
     if (type == INTERPOSING)
-        return "functions in the place of others";
-    return type >= THREAD_FIRST && type <= THREAD_LAST ? "variables of each host thread" : NULL;
+        return "functions that replace others";
+    return type >= THREAD_FIRST && type <= THREAD_LAST ? "variables per host thread" : NULL;
 }
 
 static enum hal_status check_segment(const struct object *o, const uint8_t *at, uint32_t bytes)
@@ -116,7 +116,7 @@ static enum hal_status check_library(const struct object *o, const uint8_t *at, 
         memcmp(at + library.name, system, sizeof system - 1) != 0 ||
         !memchr(at + library.name, 0, bytes - library.name) ||
         strstr((const char *)at + library.name, ".."))
-        return corrupt(o, "it needs a library that no kernel needs");
+        return corrupt(o, "it requires a library that kernels do not need");
     return HAL_OK;
 }
 
@@ -147,7 +147,7 @@ enum hal_status msl_object_check(const void *bytes, size_t length, const char *w
     if (header.magic != MACHO_MAGIC || (header.cpu != CPU_X86_64 && header.cpu != CPU_ARM64) ||
         (header.file_type != FILE_DYLIB && header.file_type != FILE_BUNDLE) ||
         header.command_bytes > length - sizeof header)
-        return corrupt(&o, "it is no library of this machine");
+        return corrupt(&o, "it is not a library for this machine");
     size_t at = sizeof header;
     const size_t end = sizeof header + header.command_bytes;
     for (uint32_t i = 0; i < header.command_count; i++) {

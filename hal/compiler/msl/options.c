@@ -13,7 +13,7 @@ static enum hal_status choose(const char *variable, const char *first, const cha
     *out_second = text && strcmp(text, second) == 0;
     if (!text || !*text || *out_second || strcmp(text, first) == 0)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "%s is '%s'; it is %s or %s", variable, text, first, second);
+    return hal_fail(HAL_INVALID, "%s is '%s'; it must be %s or %s", variable, text, first, second);
 }
 
 enum hal_status msl_options_find(struct msl_options *out_options)

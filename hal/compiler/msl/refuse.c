@@ -58,7 +58,7 @@ static const char *missing_here(const struct msl_tokens *tokens, size_t i)
         return "logs exist on a GPU only";
     if (msl_is_one_of(tokens, i, assembly, sizeof assembly / sizeof *assembly) &&
         (msl_is(tokens, after, "(") || msl_is(tokens, after, "volatile")))
-        return "inline assembly is no part of the language";
+        return "inline assembly is not part of the language";
     return NULL;
 }
 
@@ -175,7 +175,7 @@ enum hal_status msl_unit_refuse(const struct msl_unit *unit)
             return hal_fail(HAL_INVALID, "%s:%u: error: 'double' is not a type of the language",
                             unit->file, token->line);
         if (is_left_out(tokens, i))
-            return hal_fail(HAL_INVALID, "%s:%u: error: '%.*s' is no part of the language",
+            return hal_fail(HAL_INVALID, "%s:%u: error: '%.*s' is not part of the language",
                             unit->file, token->line, (int)token->length, token->text);
     }
     return HAL_OK;

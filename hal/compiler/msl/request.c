@@ -46,18 +46,17 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
         return hal_fail(HAL_INVALID, "'%s' has %s; the limit is %d", file,
                         hal_count(source->bytes, "byte", "bytes").text, MAX_SOURCE_BYTES);
     if (memchr(source->text, '\0', source->bytes))
-        return hal_fail(HAL_INVALID, "'%s' is no text: it holds a zero byte", file);
+        return hal_fail(HAL_INVALID, "'%s' is not text: it contains a zero byte", file);
     HAL_TRY(check_constants(source));
     for (size_t i = 0; i < source->group_size_count; i++) {
         const uint32_t *const size = source->group_sizes[i].size;
         if (!size[0] || !size[1] || !size[2] || size[0] > MSL_MAX_GROUP_THREADS ||
             size[1] > MSL_MAX_GROUP_THREADS ||
             (uint64_t)size[0] * size[1] * size[2] > MSL_MAX_GROUP_THREADS)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s': groups of %u x %u x %u threads; from 1 to "
-                            "%d in total are possible",
-                            source->group_sizes[i].kernel, size[0], size[1], size[2],
-                            MSL_MAX_GROUP_THREADS);
+            return hal_fail(
+                HAL_INVALID,
+                "kernel '%s': groups of %u x %u x %u threads; 1 to %d in total are allowed",
+                source->group_sizes[i].kernel, size[0], size[1], size[2], MSL_MAX_GROUP_THREADS);
     }
     return HAL_OK;
 }

@@ -73,8 +73,9 @@ static enum hal_status index_instructions(struct spirv_module *module)
             continue;
         const uint32_t id = module->words[at + result];
         if (id >= module->id_bound)
-            return hal_fail(HAL_INVALID, "the instruction at word %zu makes id %u; the bound is %u",
-                            at, id, module->id_bound);
+            return hal_fail(HAL_INVALID,
+                            "the instruction at word %zu defines id %u; the bound is %u", at, id,
+                            module->id_bound);
         module->defined_at[id] = (uint32_t)at;
     }
     return HAL_OK;
@@ -94,11 +95,11 @@ enum hal_status spirv_module_init(const void *data, size_t bytes, struct spirv_m
     if (module->words[0] == __builtin_bswap32(SpvMagicNumber))
         swap_bytes(module->words, module->count);
     if (module->words[0] != SpvMagicNumber)
-        return hal_fail(HAL_INVALID, "this is no SPIR-V: it begins with 0x%08x, not with 0x%08x",
+        return hal_fail(HAL_INVALID, "this is not SPIR-V: it begins with 0x%08x, not with 0x%08x",
                         module->words[0], SpvMagicNumber);
     module->id_bound = module->words[3];
     if (module->id_bound == 0 || module->id_bound > MAX_IDS)
-        return hal_fail(HAL_INVALID, "the bound of ids is %u; from 1 to %d are possible",
+        return hal_fail(HAL_INVALID, "the bound of ids is %u; 1 to %d are allowed",
                         module->id_bound, MAX_IDS);
     module->defined_at = hal_alloc(module->id_bound, sizeof *module->defined_at);
     if (!module->defined_at)
@@ -126,7 +127,7 @@ enum hal_status spirv_module_check_demands(const struct spirv_module *module)
         {SpvCapabilityInt64Atomics, "Int64Atomics"},
         {SpvCapabilityAtomicFloat64AddEXT, "AtomicFloat64AddEXT: kernels have no double"},
         {SpvCapabilityPhysicalStorageBufferAddresses,
-         "PhysicalStorageBufferAddresses: buffers have no address that a kernel could be given"},
+         "PhysicalStorageBufferAddresses: buffers have no addresses for kernels"},
         {SpvCapabilityRuntimeDescriptorArray, "RuntimeDescriptorArray"},
         {SpvCapabilityRayQueryKHR, "RayQueryKHR: ray tracing exists on a GPU only"},
         {SpvCapabilityRayTracingKHR, "RayTracingKHR: ray tracing exists on a GPU only"},
@@ -136,7 +137,7 @@ enum hal_status spirv_module_check_demands(const struct spirv_module *module)
             break; /* section 2.4: they come first */
         for (size_t i = 0; length_at(module, at) > 1 && i < sizeof refused / sizeof *refused; i++)
             if (module->words[at + 1] == (uint32_t)refused[i].capability)
-                return hal_fail(HAL_UNSUPPORTED, "it needs the capability %s", refused[i].what);
+                return hal_fail(HAL_UNSUPPORTED, "it requires the capability %s", refused[i].what);
     }
     return HAL_OK;
 }

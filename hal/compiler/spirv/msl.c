@@ -30,7 +30,7 @@ static enum hal_status check(spvc_context context, spvc_result result)
         return hal_fail(HAL_INVALID, "%s", spvc_context_get_last_error_string(context));
     case SPVC_ERROR_OUT_OF_MEMORY: return hal_fail(HAL_NO_MEMORY, "SPIRV-Cross is out of memory");
     default:
-        return hal_fail(HAL_UNSUPPORTED, "there is no MSL for it: %s",
+        return hal_fail(HAL_UNSUPPORTED, "there is no MSL equivalent: %s",
                         spvc_context_get_last_error_string(context));
     }
 }
@@ -249,7 +249,7 @@ static enum hal_status append_source(const char *kernel, const char *source, str
     snprintf(head, sizeof head, "kernel void %s(", kernel);
     const char *const entry = strstr(rest, head);
     if (!entry)
-        return hal_fail(HAL_FAILED, "SPIRV-Cross wrote a source that is not understood");
+        return hal_fail(HAL_FAILED, "SPIRV-Cross produced unexpected source code");
     msl_text_append(text, source, (size_t)(rest - source));
     msl_text_print(text, "namespace %s_ {\n", kernel);
     msl_text_append(text, rest, (size_t)(entry - rest));

@@ -27,7 +27,7 @@ static enum hal_status check_source(const struct spirv_source *source)
         return hal_fail(HAL_INVALID, "it has %s; the limit is %d",
                         hal_count(source->bytes, "byte", "bytes").text, SPIRV_MAX_BYTES);
     if (!source->entry_point_count || source->entry_point_count > SPIRV_MAX_ENTRY_POINTS)
-        return hal_fail(HAL_INVALID, "%zu entry points; from 1 to %d are possible",
+        return hal_fail(HAL_INVALID, "%zu entry points; from 1 to %d are supported",
                         source->entry_point_count, SPIRV_MAX_ENTRY_POINTS);
     if (source->constant_count > SPIRV_MAX_CONSTANTS)
         return hal_fail(HAL_INVALID, "values of %zu specialization constants; the limit is %d",

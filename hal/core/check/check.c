@@ -22,7 +22,7 @@ enum hal_status hal_check_object(const struct hal_object *object, const char *wh
 
 enum hal_status hal_check_place(const void *place, const char *what)
 {
-    return place ? HAL_OK : hal_fail(HAL_INVALID, "the place for %s is NULL", what);
+    return place ? HAL_OK : hal_fail(HAL_INVALID, "the out-parameter for %s is NULL", what);
 }
 
 enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
@@ -87,10 +87,10 @@ enum hal_status hal_check_buffer_desc(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "buffer '%s': usage 0x%x has unknown bits (known: 0x%x)",
                         label, desc->usage, usages);
     if ((desc->usage & HAL_USAGE_MAPPING) && desc->memory && !(desc->memory & visible))
-        return hal_fail(HAL_INVALID,
-                        "buffer '%s' is to be mapped, but its memory type 0x%x is not host-visible "
-                        "(0x%x)",
-                        label, desc->memory, visible);
+        return hal_fail(
+            HAL_INVALID,
+            "buffer '%s' is mappable, but its memory type 0x%x is not host-visible (0x%x)", label,
+            desc->memory, visible);
     return HAL_OK;
 }
 
@@ -102,7 +102,7 @@ enum hal_status hal_check_import(const struct hal_device *device,
     HAL_TRY(hal_check_buffer_desc(device, desc));
     const char *label = desc->label ? desc->label : "";
     if (!pointer)
-        return hal_fail(HAL_INVALID, "buffer '%s' is to be imported from NULL", label);
+        return hal_fail(HAL_INVALID, "buffer '%s' is imported from NULL", label);
     if (desc->memory && !(desc->memory & visible))
         return hal_fail(HAL_INVALID,
                         "buffer '%s' is imported, but memory type 0x%x is not visible (0x%x)",
@@ -161,7 +161,7 @@ enum hal_status hal_check_usage(const struct hal_buffer *buffer, enum hal_buffer
     if (usage == HAL_USAGE_MAPPING && !(buffer->memory & HAL_MEMORY_HOST_VISIBLE))
         return hal_fail(HAL_INVALID,
                         "%s was created with usage 0x%x, which lacks 'mapping' (0x%x), and in "
-                        "memory that the host does not see: ask for HAL_MEMORY_HOST_VISIBLE",
+                        "memory that the host cannot access: ask for HAL_MEMORY_HOST_VISIBLE",
                         name, buffer->usage, usage);
     return hal_fail(HAL_INVALID, "%s was created with usage 0x%x, which lacks '%s' (0x%x)", name,
                     buffer->usage, usage_name(usage), usage);
@@ -265,7 +265,7 @@ enum hal_status hal_check_transient(const struct hal_device *device,
     if (buffer->transient)
         return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "%s is not a transient buffer of hal_queue_alloca, or was freed before",
+                    "%s is not a transient buffer of hal_queue_alloca, or has already been freed",
                     hal_object_name(&buffer->object, name));
 }
 
@@ -287,7 +287,7 @@ enum hal_status hal_check_initial_value(const char *label, uint64_t value)
 {
     if (value != UINT64_MAX)
         return HAL_OK;
-    return hal_fail(HAL_INVALID, "semaphore '%s' cannot begin at the reserved value 2^64-1",
+    return hal_fail(HAL_INVALID, "semaphore '%s' cannot start at the reserved value 2^64-1",
                     label ? label : "");
 }
 

@@ -16,11 +16,11 @@ static enum hal_status check_devices(struct hal_device *const *devices, size_t c
         const struct hal_device_info *info = &devices[i]->info;
         if (!devices[i]->driver->ops->collectives)
             return hal_fail(HAL_UNSUPPORTED,
-                            "channel '%s': the driver of device '%s' has no collectives", label,
-                            info->uri);
+                            "channel '%s': the driver of device '%s' does not support collectives",
+                            label, info->uri);
         if (strcmp(info->driver, devices[0]->info.driver) != 0)
             return hal_fail(HAL_INVALID,
-                            "channel '%s': rank 0 is on '%s' and rank %zu on '%s': all are on "
+                            "channel '%s': rank 0 is on '%s' and rank %zu on '%s': all must be on "
                             "devices of one driver",
                             label, devices[0]->info.uri, i, info->uri);
     }
@@ -33,13 +33,13 @@ enum hal_status hal_check_channel_desc(struct hal_device *const *devices, size_t
     HAL_TRY(hal_check_label(desc->label));
     const char *label = desc->label ? desc->label : "";
     if (count == 0 || count > HAL_MAX_RANKS || !devices)
-        return hal_fail(HAL_INVALID, "channel '%s' of %s%s: 1 to %d are possible", label,
+        return hal_fail(HAL_INVALID, "channel '%s' of %s%s: 1 to %d are supported", label,
                         hal_count(count, "rank", "ranks").text, devices ? "" : " at NULL",
                         HAL_MAX_RANKS);
     if (desc->group_id || desc->group_id_bytes)
         return hal_fail(HAL_UNSUPPORTED,
                         "channel '%s' with a group's id of %s: groups of several processes are not "
-                        "possible yet",
+                        "supported yet",
                         label, hal_count(desc->group_id_bytes, "byte", "bytes").text);
     return check_devices(devices, count, label);
 }
@@ -63,7 +63,7 @@ static enum hal_status check_words(const struct hal_collective_desc *desc)
     const int first = reduces(desc->operation) ? HAL_REDUCTION_SUM : HAL_REDUCTION_NONE;
     const int last = reduces(desc->operation) ? HAL_REDUCTION_AVERAGE : HAL_REDUCTION_NONE;
     if ((int)desc->reduction < first || (int)desc->reduction > last)
-        return hal_fail(HAL_INVALID, "%s with reduction %d: %d to %d are possible", name,
+        return hal_fail(HAL_INVALID, "%s with reduction %d: %d to %d exist", name,
                         (int)desc->reduction, first, last);
     return HAL_OK;
 }
@@ -76,7 +76,7 @@ static enum hal_status check_peer(const struct hal_collective_desc *desc)
         desc->operation == HAL_COLLECTIVE_SEND || desc->operation == HAL_COLLECTIVE_RECEIVE;
     const bool has_peer = is_pair || desc->operation == HAL_COLLECTIVE_BROADCAST;
     if (!has_peer && desc->peer)
-        return hal_fail(HAL_INVALID, "%s with peer %u: it has none, 0 is possible", name,
+        return hal_fail(HAL_INVALID, "%s with peer %u: it has no peer, which must be 0", name,
                         desc->peer);
     if (desc->peer >= channel->count)
         return hal_fail(HAL_INVALID, "%s with peer %u: the channel has %s", name, desc->peer,
@@ -104,8 +104,9 @@ static enum hal_status check_side(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "%s of %" PRIu64 " %s: that is more than 2^64 bytes", name,
                         desc->count, hal_element_name(desc->type));
     if (offset % element)
-        return hal_fail(HAL_INVALID, "%s: offset %" PRIu64 " to %s is no multiple of the %u of %s",
-                        name, offset, side, element, hal_element_name(desc->type));
+        return hal_fail(HAL_INVALID,
+                        "%s: offset %" PRIu64 " to %s is not a multiple of the %u of %s", name,
+                        offset, side, element, hal_element_name(desc->type));
     return hal_add_context(hal_check_transfer_of(device, buffer, offset, bytes), "%s, buffer to %s",
                            name, side);
 }

@@ -56,7 +56,7 @@ static enum hal_status check_category(const struct hal_command_buffer *commands,
     if (commands->categories & category)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s was created for commands of categories 0x%x: a %s is of 0x%x",
+    return hal_fail(HAL_INVALID, "%s was created for commands of categories 0x%x: a %s has 0x%x",
                     hal_object_name(&commands->object, name), commands->categories, what, category);
 }
 
@@ -67,7 +67,7 @@ enum hal_status hal_check_events(const struct hal_command_buffer *commands,
     HAL_TRY(hal_check_recording(commands));
     char name[HAL_OBJECT_NAME_BYTES];
     if (count == 0 || count > HAL_MAX_LIST || !events)
-        return hal_fail(HAL_INVALID, "wait in %s for %s%s: 1 to %d are possible",
+        return hal_fail(HAL_INVALID, "wait in %s for %s%s: 1 to %d are supported",
                         hal_object_name(&commands->object, name),
                         hal_count(count, "event", "events").text, events ? "" : " at NULL",
                         HAL_MAX_LIST);
@@ -295,7 +295,7 @@ static enum hal_status check_counts(const struct hal_device *device, const char 
     if ((counts->root_offset + offset) % 4)
         return hal_fail(HAL_INVALID,
                         "dispatch of '%s': workgroup counts at offset %" PRIu64
-                        " of %s%s, which is no multiple of 4",
+                        " of %s%s, which is not a multiple of 4",
                         kernel, counts->root_offset + offset,
                         counts->root ? "the buffer behind " : "",
                         hal_object_name(&counts->object, name));
@@ -319,7 +319,7 @@ enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const
     HAL_TRY(hal_check_recording(commands));
     enum hal_status status = hal_check_label(label);
     if (status == HAL_OK && color > most)
-        status = hal_fail(HAL_INVALID, "debug group '%.32s': color 0x%x, the highest is 0x%x",
+        status = hal_fail(HAL_INVALID, "debug group '%.32s': color 0x%x, the maximum is 0x%x",
                           label ? label : "", color, most);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
@@ -354,8 +354,8 @@ enum hal_status hal_check_signalled(const struct hal_command_buffer *commands, u
     if (stages)
         return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "%s, command %u waits for %s, which no command before it has signalled, or one "
-                    "has reset since",
+                    "%s, command %u waits for %s, which no earlier command has signalled, or which "
+                    "was reset since",
                     hal_object_name(&commands->object, whose), number,
                     hal_object_name(&event->object, name));
 }

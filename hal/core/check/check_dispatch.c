@@ -75,16 +75,15 @@ static enum hal_status fail_range(const struct hal_entry_binding *wanted,
     hal_object_name(&bound->buffer->object, name);
     if (bound->bytes < wanted->bytes)
         return hal_fail(HAL_INVALID,
-                        "binding %u of descriptor set %u has at least %s, but %" PRIu64
-                        " of %s (from offset %" PRIu64 ") are bound there",
+                        "binding %u of descriptor set %u needs at least %s, but %" PRIu64
+                        " of %s (from offset %" PRIu64 ") are bound",
                         wanted->index, wanted->set, hal_count(wanted->bytes, "byte", "bytes").text,
                         bound->bytes, name, bound->offset);
-    return hal_fail(
-        HAL_INVALID,
-        "binding %u of descriptor set %u begins at a multiple of %s, but offset %" PRIu64
-        " of %s is bound there",
-        wanted->index, wanted->set, hal_count(wanted->alignment, "byte", "bytes").text,
-        bound->offset, name);
+    return hal_fail(HAL_INVALID,
+                    "binding %u of descriptor set %u needs an offset that is a multiple of %s, but "
+                    "offset %" PRIu64 " of %s is bound",
+                    wanted->index, wanted->set, hal_count(wanted->alignment, "byte", "bytes").text,
+                    bound->offset, name);
 }
 
 static enum hal_status check_bindings(const struct dispatch *dispatch,

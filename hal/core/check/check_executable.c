@@ -19,7 +19,7 @@ static enum hal_status check_workgroup_arguments(const struct hal_device *device
         if (bytes % 16)
             return hal_fail(HAL_INVALID,
                             "executable '%s', entry point '%s': threadgroup argument %zu has %s, "
-                            "no multiple of 16",
+                            "not a multiple of 16",
                             label, entry->name, i, hal_count(bytes, "byte", "bytes").text);
     }
     if (total > device->info.max_workgroup_memory_bytes)
@@ -57,7 +57,7 @@ static enum hal_status check_entry_layout(const struct hal_device *device,
                         hal_object_name(&layout->object, name), layout->constant_bytes);
     if (entry->constant_bytes && entry->constants_slot < layout->set_count && uses_slots(desc))
         return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': constants slot %u is the place of a "
+                        "executable '%s', entry point '%s': constants slot %u is the slot of a "
                         "descriptor set, of which its %s has %zu",
                         label, entry->name, entry->constants_slot,
                         hal_object_name(&layout->object, name), layout->set_count);
@@ -86,11 +86,12 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
                         label, entry->name, hal_count(threads, "thread", "threads").text,
                         info->max_workgroup_threads);
     if (entry->constant_bytes > info->max_constant_bytes || entry->constant_bytes % 4)
-        return hal_fail(HAL_INVALID,
-                        "executable '%s', entry point '%s': %s of constants are no multiple of 4 "
-                        "up to %u, the limit of device '%s'",
-                        label, entry->name, hal_count(entry->constant_bytes, "byte", "bytes").text,
-                        info->max_constant_bytes, info->uri);
+        return hal_fail(
+            HAL_INVALID,
+            "executable '%s', entry point '%s': %s of constants are not a multiple of 4 "
+            "up to %u, the limit of device '%s'",
+            label, entry->name, hal_count(entry->constant_bytes, "byte", "bytes").text,
+            info->max_constant_bytes, info->uri);
     if (entry->constants_slot >= HAL_MAX_BINDINGS)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u, the last is %d",
@@ -122,12 +123,12 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
     if (constant->type >= HAL_CONSTANT_BOOL && constant->type <= HAL_CONSTANT_UINT64 &&
         constant->bits <= greatest_bits(constant->type))
         return HAL_OK;
-    return hal_fail(HAL_INVALID,
-                    "executable '%s', specialization constant %u: there is no value 0x%llx of type "
-                    "%d (types %d to %d exist; a bool is 0 or 1, and above a value's bits are "
-                    "zeros)",
-                    label, constant->index, (unsigned long long)constant->bits, (int)constant->type,
-                    HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
+    return hal_fail(
+        HAL_INVALID,
+        "executable '%s', specialization constant %u: there is no value 0x%llx of type %d (types "
+        "%d to %d exist; a bool is 0 or 1, and unused high bits must be zero)",
+        label, constant->index, (unsigned long long)constant->bits, (int)constant->type,
+        HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -139,8 +140,8 @@ static int compare_indices(const void *a, const void *b)
 static enum hal_status refuse_values(const char *label, uint32_t index)
 {
     return hal_fail(HAL_INVALID,
-                    "executable '%s', specialization constant %u: more values than one are the "
-                    "components of a vector: at most %d, of one type, behind each other",
+                    "executable '%s', specialization constant %u: several values are the "
+                    "components of a vector: at most %d, consecutive and of one type",
                     label, index, MOST_COMPONENTS);
 }
 
@@ -151,8 +152,8 @@ static enum hal_status check_apart(const char *label, const struct hal_executabl
     size_t count = 0;
     enum hal_status status = HAL_OK;
     if (!indices)
-        return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory to look through %zu constants",
-                        label, desc->constant_count);
+        return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory to check %zu constants", label,
+                        desc->constant_count);
     for (size_t i = 0; i < desc->constant_count; i++)
         if (count == 0 || desc->constants[i].index != desc->constants[i - 1].index)
             indices[count++] = desc->constants[i].index;
@@ -201,8 +202,8 @@ static enum hal_status check_variants(const char *label, const struct hal_execut
     if (desc->variant_count == 0)
         return check_variant(label, desc->format, desc->data, desc->bytes);
     if (desc->data || desc->bytes || desc->format)
-        return hal_fail(HAL_INVALID, "executable '%s' has %s, and data of its own beside them",
-                        label, hal_count(desc->variant_count, "variant", "variants").text);
+        return hal_fail(HAL_INVALID, "executable '%s' has %sand also its own data", label,
+                        hal_count(desc->variant_count, "variant", "variants").text);
     if (desc->variant_count > HAL_MAX_VARIANTS)
         return hal_fail(HAL_INVALID, "executable '%s' has %s, the limit is %d", label,
                         hal_count(desc->variant_count, "variant", "variants").text,
@@ -228,7 +229,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     const char *label = desc->label ? desc->label : "";
     HAL_TRY(check_variants(label, desc));
     if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
-        return hal_fail(HAL_INVALID, "executable '%s' has %s: 1 to %u are possible", label,
+        return hal_fail(HAL_INVALID, "executable '%s' has %s: 1 to %u are supported", label,
                         hal_count(desc->entry_points ? desc->entry_point_count : 0, "entry point",
                                   "entry points")
                             .text,

@@ -59,11 +59,12 @@ enum hal_status hal_check_pipeline_layout_desc(const struct hal_device *device,
             hal_check_belongs(desc->sets[i] ? &desc->sets[i]->object : NULL, "set layout", device));
     const struct hal_device_info *info = &device->info;
     if (desc->constant_bytes > info->max_constant_bytes || desc->constant_bytes % 4)
-        return hal_fail(HAL_INVALID,
-                        "pipeline layout '%s': %s of constants are no multiple of 4 up to %u, the "
-                        "limit of device '%s'",
-                        label, hal_count(desc->constant_bytes, "byte", "bytes").text,
-                        info->max_constant_bytes, info->uri);
+        return hal_fail(
+            HAL_INVALID,
+            "pipeline layout '%s': %s of constants are not a multiple of 4 up to %u, the "
+            "limit of device '%s'",
+            label, hal_count(desc->constant_bytes, "byte", "bytes").text, info->max_constant_bytes,
+            info->uri);
     return HAL_OK;
 }
 

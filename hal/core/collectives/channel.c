@@ -102,7 +102,7 @@ enum hal_status hal_channel_get_info(const struct hal_channel *channel,
                                      struct hal_channel_info *out_info)
 {
     HAL_TRY(hal_check_object(channel ? &channel->object : NULL, "channel"));
-    HAL_TRY(hal_check_place(out_info, "what a channel is"));
+    HAL_TRY(hal_check_place(out_info, "the information about a channel"));
     const struct hal_channel_info info = {.label = channel->object.label,
                                           .rank = channel->rank,
                                           .count = channel->count,

@@ -78,7 +78,7 @@ static enum hal_status start_watch_locked(void)
         return HAL_OK;
     struct watch *made = hal_alloc(1, sizeof *made);
     if (!made)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the watch over channels");
+        return hal_fail(HAL_NO_MEMORY, "no memory for the watchdog of channels");
     hal_condition_init(&made->changed);
     const enum hal_status status = hal_thread_start("hal-channels", run_watch, made, &made->thread);
     if (status != HAL_OK) {
@@ -122,10 +122,10 @@ static enum hal_status read_warn_after(int64_t *out_ns)
     if (strcmp(value, "never") == 0)
         *out_ns = 0;
     else if (!hal_duration_parse(value, HAL_LEAST_LAST_NS, HAL_MOST_LAST_NS, out_ns))
-        return hal_fail(HAL_INVALID,
-                        "HAL_CHANNEL_PATIENCE must be never or a time of 10ms to 24h, as in 10s, "
-                        "not '%s'",
-                        value);
+        return hal_fail(
+            HAL_INVALID,
+            "HAL_CHANNEL_PATIENCE must be never or a time from 10ms to 24h, such as 10s, not '%s'",
+            value);
     return HAL_OK;
 }
 

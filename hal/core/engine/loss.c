@@ -69,7 +69,7 @@ enum hal_status hal_engine_check_buffer(struct hal_engine *engine)
     HAL_TRY(hal_engine_check(engine));
     if (!is_due(&engine->injection.buffers))
         return HAL_OK;
-    return hal_fail(HAL_NO_MEMORY, "there is no memory for it, as the device was told");
+    return hal_fail(HAL_NO_MEMORY, "no memory, as requested by the device's parameter 'fail'");
 }
 
 /* ---- Lost devices ------------------------------------------------------------------------- */

@@ -288,8 +288,8 @@ static void retire(struct hal_work *work, struct hal_changes *changes)
 static void lose_on_demand(const struct hal_work *work)
 {
     char message[128];
-    snprintf(message, sizeof message,
-             "the device was lost at submission %" PRIu64 ", as it was told to", work->id);
+    snprintf(message, sizeof message, "the device was lost at submission %" PRIu64 ", as requested",
+             work->id);
     hal_engine_lose(work->engine, message);
 }
 

@@ -45,11 +45,11 @@ static enum hal_status fail_limit(struct hal_device *device, const struct hal_su
         snprintf(why, sizeof why, "it is larger than the limit");
     else if (hal_pool_blocker(pool, submit->waits, submit->wait_count, &question))
         snprintf(why, sizeof why,
-                 "more comes back only when %s reaches %" PRIu64
+                 "more is freed only when %s reaches %" PRIu64
                  ", which no submitted work signals and this alloca does not wait for",
                  question.missing, question.missing_value);
     else
-        snprintf(why, sizeof why, "no submitted dealloca gives enough in one piece back");
+        snprintf(why, sizeof why, "no submitted dealloca frees enough contiguous memory");
     return hal_fail(HAL_NO_MEMORY,
                     "transient buffer '%s' of %s: %s reserved, %" PRIu64
                     " of them in use, the limit is %" PRIu64 " bytes; %s",
@@ -328,7 +328,7 @@ enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_s
     struct hal_pool_release *release =
         hal_pool_release_create(&device->pool, block, desc->signals, desc->signal_count);
     if (!release)
-        return hal_fail(HAL_NO_MEMORY, "no memory to give a transient buffer back");
+        return hal_fail(HAL_NO_MEMORY, "no memory to free a transient buffer");
     const enum hal_status status = submit_dealloca(device, desc, buffer, release);
     if (status != HAL_OK) {
         hal_pool_release_free(release);

@@ -61,8 +61,8 @@ static enum hal_status listen_to_signal(void)
         (known.sa_handler == SIG_DFL || known.sa_handler == note_signal) &&
         sigaction(SIGUSR1, &ours, NULL) == 0)
         return HAL_OK;
-    return hal_fail(HAL_EXISTS, "the program handles or ignores SIGUSR1 itself: a capture cannot "
-                                "be switched by it");
+    return hal_fail(HAL_EXISTS,
+                    "the program handles or ignores SIGUSR1 itself: it cannot switch a capture");
 }
 
 /* ---- Opening and closing ------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static bool open_locked(struct hal_device *device, struct hal_capture_range *ran
                                          range->late ? later_timeout_ns : first_timeout_ns);
     if (status == HAL_TIMEOUT) {
         if (!range->late)
-            hal_log(HAL_LOG_WARN, "the capture's window opens later than asked for: %s",
+            hal_log(HAL_LOG_WARN, "the capture's window begins later than requested: %s",
                     hal_message());
         range->late = true;
         return false;
@@ -178,7 +178,7 @@ static void write_out_locked(struct hal_device *device, struct hal_capture_range
     if (range->late)
         return;
     if (status != HAL_OK)
-        hal_log(HAL_LOG_ERROR, "writing the capture of '%s' out: %s", device->info.uri,
+        hal_log(HAL_LOG_ERROR, "writing the capture of '%s' to its file: %s", device->info.uri,
                 hal_message());
     atomic_store(&range->signals, seen);
 }
@@ -303,7 +303,7 @@ enum hal_status hal_capture_range_create(struct hal_device *device,
     }
     atomic_init(&range->signals, atomic_load(&signals_seen));
     if (range->spec.kind == HAL_RANGE_FLIGHT_RECORDER && listen_to_signal() != HAL_OK)
-        hal_log(HAL_LOG_INFO, "the flight recorder cannot be asked by a signal: %s", hal_message());
+        hal_log(HAL_LOG_INFO, "a signal cannot control the flight recorder: %s", hal_message());
     const enum hal_status status =
         range->spec.kind == HAL_RANGE_SIGNAL ? listen_to_signal() : HAL_OK;
     if (status != HAL_OK)

@@ -50,7 +50,7 @@ static void checkpoint(struct hal_device *device)
     if (status != HAL_OK) {
         again_ns = period_ns / 16 < longest_retry_ns ? period_ns / 16 : longest_retry_ns;
         if (!recorder->warned)
-            hal_log(HAL_LOG_WARN, "a checkpoint comes later than asked for: %s", hal_message());
+            hal_log(HAL_LOG_WARN, "a checkpoint comes later than requested: %s", hal_message());
     }
     recorder->warned = status != HAL_OK;
     /* Not when the capture has ended meanwhile. */

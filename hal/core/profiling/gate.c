@@ -137,7 +137,7 @@ void hal_gate_open(struct hal_gate *gate)
 static enum hal_status fail_forked(const struct hal_device *device)
 {
     return hal_fail(HAL_DEVICE_LOST,
-                    "device '%s' was opened before a fork and works in the parent process only",
+                    "device '%s' was opened before a fork and works only in the parent process",
                     device->info.uri);
 }
 

@@ -232,14 +232,14 @@ static pthread_once_t exit_watched = PTHREAD_ONCE_INIT;
 static void watch_exit(void)
 {
     if (atexit(at_exit) != 0)
-        hal_log(HAL_LOG_WARN, "captures will not be ended by exit()");
+        hal_log(HAL_LOG_WARN, "exit() will not end captures");
 }
 
 /* ---- Begin -------------------------------------------------------------------------------- */
 
 static enum hal_status being_captured(const struct hal_device *device)
 {
-    return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
+    return hal_fail(HAL_EXISTS, "device '%s' is already being captured", device->info.uri);
 }
 
 /* A trace without the requested data would not show that it is missing. */
@@ -250,11 +250,10 @@ static enum hal_status check_mode(const struct hal_device *device, const char *m
     if (strcmp(mode, "queue") == 0 ||
         (ops->device_query(device->driver, "dispatch.times", &timed) == HAL_OK && timed))
         return HAL_OK;
-    return hal_fail(
-        HAL_UNSUPPORTED,
-        "profiling mode '%s' asks when each dispatch ran, which device '%s' cannot tell "
-        "(there is: queue)",
-        mode, device->info.uri);
+    return hal_fail(HAL_UNSUPPORTED,
+                    "profiling mode '%s' needs the time of each dispatch, which device '%s' cannot "
+                    "measure (supported: queue)",
+                    mode, device->info.uri);
 }
 
 /* With the gate closed. */
@@ -384,7 +383,7 @@ static enum hal_status enter_turn(struct hal_device *device, int64_t deadline_ns
     if (try_turn(device, deadline_ns))
         return HAL_OK;
     return hal_fail(HAL_TIMEOUT,
-                    "another thread's begin, flush or end of a capture of '%s' goes on",
+                    "another thread is beginning, flushing or ending a capture of '%s'",
                     device->info.uri);
 }
 

@@ -48,7 +48,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
             return HAL_OK;
         }
     }
-    return hal_fail(HAL_NOT_FOUND, "the CPU driver knows no '%s'", key);
+    return hal_fail(HAL_NOT_FOUND, "the CPU driver has no '%s'", key);
 }
 
 static enum hal_status device_running(struct hal_driver_device *self, struct hal_running *out)

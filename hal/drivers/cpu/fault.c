@@ -143,9 +143,9 @@ void cpu_faults_leave_thread(void *entered)
 static const char *what_happened(int number)
 {
     switch (number) {
-    case SIGFPE: return "divided by zero, or the like (SIGFPE)";
-    case SIGILL: return "ran into an illegal instruction or a trap (SIGILL)";
-    case SIGBUS: return "accessed memory that is not there (SIGBUS)";
+    case SIGFPE: return "divided by zero or similar (SIGFPE)";
+    case SIGILL: return "executed an illegal instruction or a trap (SIGILL)";
+    case SIGBUS: return "accessed memory that does not exist (SIGBUS)";
     default: return "accessed memory outside of its buffers (SIGSEGV)";
     }
 }

@@ -90,7 +90,7 @@ static id<MTLBinaryArchive> load(id<MTLDevice> device, const char *path) NS_RETU
     if (access(path, R_OK) != 0)
         return nil;
     if (!hal_store_is_trusted(path)) {
-        hal_log(HAL_LOG_WARN, "metal: '%s' is not this user's alone: it is not used", path);
+        hal_log(HAL_LOG_WARN, "metal: '%s' belongs to other users too: it is not used", path);
         return nil;
     }
     MTLBinaryArchiveDescriptor *descriptor = [[MTLBinaryArchiveDescriptor alloc] init];
@@ -98,7 +98,7 @@ static id<MTLBinaryArchive> load(id<MTLDevice> device, const char *path) NS_RETU
     id<MTLBinaryArchive> archive = [device newBinaryArchiveWithDescriptor:descriptor error:&error];
     [descriptor release];
     if (!archive)
-        hal_log(HAL_LOG_INFO, "metal: '%s' is made again: %s", path, metal_error_text(error));
+        hal_log(HAL_LOG_INFO, "metal: '%s' is rebuilt: %s", path, metal_error_text(error));
     return archive;
 }
 
@@ -160,7 +160,7 @@ static void store(const struct metal_archive *archive, id<MTLDevice> device,
     [empty release];
     errno = 0;
     if (!fresh || !fill(fresh, descriptors, count, &error) || !publish(fresh, archive, &error))
-        hal_log(HAL_LOG_WARN, "metal: '%s' is not kept: %s", archive->path,
+        hal_log(HAL_LOG_WARN, "metal: '%s' is not stored: %s", archive->path,
                 error || !errno ? metal_error_text(error) : strerror(errno));
     else
         hal_store_trim(archive->directory, suffix, archive->max_bytes);

@@ -105,7 +105,8 @@ static void commit_part(struct metal_submission *submission, enum metal_part whi
 
 static enum hal_status no_command_buffer(const struct metal_submission *submission)
 {
-    return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no command buffer for it",
+    return hal_fail(HAL_NO_MEMORY,
+                    "submission %" PRIu64 ": Metal provides no command buffer for it",
                     submission->work.id);
 }
 
@@ -173,7 +174,7 @@ static enum hal_status commit_one(struct metal_submission *submission, size_t in
     commit_part(submission, METAL_PART_COMMANDS, index, part);
     if (encoded)
         return HAL_OK;
-    return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no encoder for %s",
+    return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal provides no encoder for %s",
                     submission->work.id, program->label.UTF8String);
 }
 
@@ -253,7 +254,7 @@ enum hal_status metal_queue_start(struct metal_device *device)
     hal_condition_init(&device->work);
     enum hal_status status = metal_completions_start(device)
                                  ? HAL_OK
-                                 : hal_fail(HAL_NO_MEMORY, "Metal has no event listener");
+                                 : hal_fail(HAL_NO_MEMORY, "Metal provides no event listener");
     if (status == HAL_OK)
         status = hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
     if (status != HAL_OK) {

@@ -43,7 +43,7 @@ static enum hal_status read_id(const char *path, uint64_t *out_id)
     const bool starts = (digits[0] >= '0' && digits[0] <= '9') ||
                         (hex && ((digits[0] | 32) >= 'a' && (digits[0] | 32) <= 'f'));
     if (!starts || *end || errno)
-        return hal_fail(HAL_NOT_FOUND, "'%s' is no registry id (a number, or 0x and hex digits)",
+        return hal_fail(HAL_NOT_FOUND, "'%s' is not a registry id (a number, or 0x and hex digits)",
                         path);
     *out_id = number;
     return HAL_OK;
@@ -260,12 +260,12 @@ static enum hal_status make_queues(struct metal_device *device)
         device->queues[i].queue = [device->device newCommandQueue];
         device->queues[i].fence = [device->device newFence];
         if (!device->queues[i].queue || !device->queues[i].fence)
-            return hal_fail(HAL_NO_MEMORY, "Metal makes no %u queues", device->queue_count);
+            return hal_fail(HAL_NO_MEMORY, "Metal cannot create %u queues", device->queue_count);
         device->queues[i].queue.label = [NSString stringWithFormat:@"queue %u", i];
     }
     device->copies = [device->device newCommandQueue];
     device->copies.label = @"copies for the host";
-    return device->copies ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal makes no queue");
+    return device->copies ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal cannot create a queue");
 }
 
 static enum hal_status start(struct metal_device *device, const char *path)

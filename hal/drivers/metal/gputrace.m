@@ -48,12 +48,12 @@ static enum hal_status make_room(const char *file, bool force)
 
 static enum hal_status fail_unsupported(const char *file)
 {
-    return hal_fail(HAL_UNSUPPORTED,
-                    "'%s': Metal writes no .gputrace documents for this program: set "
-                    "MTL_CAPTURE_ENABLED=1 and METAL_CAPTURE_ENABLED=1 in its environment, as the "
-                    "system's version decides which of them counts (or MetalCaptureEnabled in its "
-                    "Info.plist)",
-                    file);
+    return hal_fail(
+        HAL_UNSUPPORTED,
+        "'%s': Metal writes no .gputrace documents for this program: set MTL_CAPTURE_ENABLED=1 and "
+        "METAL_CAPTURE_ENABLED=1 in its environment (which one applies depends on the system's "
+        "version), or MetalCaptureEnabled in its Info.plist",
+        file);
 }
 
 static enum hal_status fail_start(NSError *error, const char *file)
@@ -64,7 +64,7 @@ static enum hal_status fail_start(NSError *error, const char *file)
     case MTLCaptureErrorAlreadyCapturing: status = HAL_EXISTS; break;
     case MTLCaptureErrorInvalidDescriptor: status = HAL_INVALID; break;
     }
-    return hal_fail(status, "'%s': Metal does not begin the capture: %s", file,
+    return hal_fail(status, "'%s': Metal cannot begin the capture: %s", file,
                     metal_error_text(error));
 }
 
@@ -76,7 +76,8 @@ static enum hal_status start(struct metal_device *device, const char *file, bool
     if (![manager supportsDestination:MTLCaptureDestinationGPUTraceDocument])
         return fail_unsupported(file);
     if (manager.isCapturing)
-        return hal_fail(HAL_EXISTS, "'%s': Metal is capturing already, and does one at a time",
+        return hal_fail(HAL_EXISTS,
+                        "'%s': Metal is already capturing, and supports one capture at a time",
                         file);
     HAL_TRY(make_room(file, force));
     MTLCaptureDescriptor *descriptor = [[[MTLCaptureDescriptor alloc] init] autorelease];

@@ -16,7 +16,7 @@ static enum hal_status copy_now(struct metal_device *device, id<MTLBuffer> sourc
     id<MTLCommandBuffer> commands = [device->copies commandBuffer];
     id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoder];
     if (!compute)
-        return hal_fail(HAL_NO_MEMORY, "Metal has no command buffer for a copy");
+        return hal_fail(HAL_NO_MEMORY, "Metal provides no command buffer for a copy");
     [compute setComputePipelineState:device->builtin.copy];
     [compute setBuffer:target offset:target_offset - first atIndex:0];
     [compute setBuffer:source offset:source_offset - source_first atIndex:1];

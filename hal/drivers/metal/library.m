@@ -89,7 +89,7 @@ static enum hal_status make_library(struct metal_device *device,
         break;
     }
     if (!library && !error && variant->format == HAL_FORMAT_METALLIB)
-        return hal_fail(HAL_INVALID, "Metal does not take the library, and gives no reason");
+        return hal_fail(HAL_INVALID, "Metal rejects the library without giving a reason");
     if (!library && !error)
         return hal_fail(HAL_INVALID, "the source is not UTF-8");
     if (!library)

@@ -232,8 +232,8 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
                      page_bytes = hal_align_up(origin + desc->bytes, page);
     if (desc->bytes > most || page_bytes > most)
         return hal_fail(HAL_NO_MEMORY,
-                        "buffer '%s': the pages of its %s are more than the %s that Metal takes",
-                        label, hal_count(desc->bytes, "byte", "bytes").text,
+                        "buffer '%s': the pages of its %s exceed Metal's limit of %s", label,
+                        hal_count(desc->bytes, "byte", "bytes").text,
                         hal_count((uint64_t)most, "byte", "bytes").text);
     struct metal_buffer *buffer = hal_alloc(1, sizeof *buffer);
     if (!buffer)
@@ -250,7 +250,7 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
     }
     if (!buffer->buffer) {
         free(buffer);
-        return hal_fail(HAL_NO_MEMORY, "buffer '%s': Metal does not take %s at %p", label,
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s': Metal cannot import %s at %p", label,
                         hal_count(desc->bytes, "byte", "bytes").text, pointer);
     }
     hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
@@ -313,7 +313,7 @@ static enum hal_status run_blit(struct metal_device *device,
     id<MTLCommandBuffer> commands = [device->copies commandBuffer];
     id<MTLBlitCommandEncoder> blit = [commands blitCommandEncoder];
     if (!blit)
-        return hal_fail(HAL_NO_MEMORY, "Metal has no command buffer to read managed memory");
+        return hal_fail(HAL_NO_MEMORY, "Metal provides no command buffer to read managed memory");
     encode(blit);
     [blit endEncoding];
     [commands commit];

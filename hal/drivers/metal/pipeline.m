@@ -184,9 +184,10 @@ static enum hal_status check_sets(const struct metal_device *device,
     if (!layout)
         return HAL_OK;
     if (device->device.argumentBuffersSupport != MTLArgumentBuffersTier2)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "kernel '%s' has a pipeline layout, which takes argument buffers of tier 2",
-                        wanted->name);
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "kernel '%s' has a pipeline layout, which requires argument buffers of tier 2",
+            wanted->name);
     rest &= ~((UINT32_C(1) << layout->set_count) - 1);
     if (wanted->constant_bytes)
         rest &= ~(UINT32_C(1) << wanted->constants_slot);

@@ -83,11 +83,11 @@ static const char *judge_data(const struct vulkan_device *device, const void *da
     memcpy(&head, data, sizeof head);
     if (head.headerSize < sizeof head || head.headerSize > bytes ||
         head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE)
-        return "its head is of another kind";
+        return "it has another kind of header";
     if (head.vendorID != device->properties.vendorID ||
         head.deviceID != device->properties.deviceID ||
         memcmp(head.pipelineCacheUUID, device->properties.pipelineCacheUUID, VK_UUID_SIZE) != 0)
-        return "it is another device's or driver's";
+        return "it belongs to another device or driver";
     return NULL;
 }
 
@@ -100,10 +100,10 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
     uint8_t digest[HAL_DIGEST_BYTES];
     if (fstat(file, &facts) != 0 || !hal_store_read(file, &head, sizeof head) ||
         memcmp(head.magic, magic, sizeof magic) != 0)
-        return "it has no head";
+        return "it has no header";
     if (head.bytes == 0 || head.bytes > MAX_BYTES ||
         (uint64_t)facts.st_size != sizeof head + head.bytes)
-        return "its size is not what it says";
+        return "its size does not match its header";
     *out_data = hal_alloc(1, head.bytes);
     *out_bytes = head.bytes;
     if (!*out_data)
@@ -111,7 +111,7 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
     if (!hal_store_read(file, *out_data, head.bytes) ||
         hal_sha256(*out_data, head.bytes, digest) != HAL_OK ||
         memcmp(digest, head.digest, sizeof digest) != 0)
-        return "its bytes are not those that were written";
+        return "its checksum is wrong";
     return judge_data(device, *out_data, head.bytes);
 }
 
@@ -124,11 +124,11 @@ static void load(struct vulkan_archive *archive, const struct vulkan_device *dev
         return;
     const char *problem = hal_store_is_trusted(archive->path)
                               ? read_file(device, file, out_data, &bytes)
-                              : "it is not this user's alone";
+                              : "it belongs to other users too";
     close(file);
     archive->found_bytes = problem ? 0 : bytes;
     if (problem)
-        hal_log(HAL_LOG_WARN, "vulkan: '%s' is made again: %s", archive->path, problem);
+        hal_log(HAL_LOG_WARN, "vulkan: '%s' is rebuilt: %s", archive->path, problem);
 }
 
 void vulkan_archive_open(struct vulkan_archive *archive, const struct vulkan_device *device,
@@ -186,7 +186,7 @@ static void store(const struct vulkan_archive *archive, const void *data, size_t
     errno = 0;
     if (hal_sha256(data, bytes, head.digest) != HAL_OK || !publish(archive, &head, data))
         hal_log(errno == EACCES || errno == EROFS ? HAL_LOG_INFO : HAL_LOG_WARN, /* only to read */
-                "vulkan: '%s' is not kept: %s", archive->path, strerror(errno));
+                "vulkan: '%s' is not stored: %s", archive->path, strerror(errno));
     else
         hal_store_trim(archive->directory, suffix, archive->max_bytes);
 }

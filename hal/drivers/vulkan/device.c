@@ -167,7 +167,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
             return HAL_OK;
         }
     }
-    return hal_fail(HAL_NOT_FOUND, "the Vulkan driver knows no '%s'", key);
+    return hal_fail(HAL_NOT_FOUND, "the Vulkan driver has no '%s'", key);
 }
 
 static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
@@ -293,7 +293,8 @@ static enum hal_status choose_family(struct vulkan_device *device, uint32_t *out
         device->timestamp_bits = families[i].timestampValidBits;
         *out_queues = families[i].queueCount;
     }
-    return *out_queues ? HAL_OK : hal_fail(HAL_UNSUPPORTED, "no queue of the device computes");
+    return *out_queues ? HAL_OK
+                       : hal_fail(HAL_UNSUPPORTED, "no queue of the device supports compute");
 }
 
 static bool has_extension(VkPhysicalDevice physical, const char *wanted)
@@ -434,7 +435,7 @@ static enum hal_status start(struct vulkan_device *device, const struct settings
     const VkPipelineCacheCreateInfo cache = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     uint32_t hardware;
     if (properties_of(device->physical).apiVersion < VK_API_VERSION_1_2)
-        return hal_fail(HAL_UNSUPPORTED, "'%s' has Vulkan %u.%u; 1.2 is needed",
+        return hal_fail(HAL_UNSUPPORTED, "'%s' supports Vulkan %u.%u; 1.2 is required",
                         properties_of(device->physical).deviceName,
                         VK_API_VERSION_MAJOR(properties_of(device->physical).apiVersion),
                         VK_API_VERSION_MINOR(properties_of(device->physical).apiVersion));

@@ -271,8 +271,9 @@ enum hal_status vulkan_memory_import(struct vulkan_device *device,
     if (result != VK_SUCCESS) {
         free(block);
         return result == VK_ERROR_FEATURE_NOT_PRESENT
-                   ? hal_fail(HAL_UNSUPPORTED, "the device sees no memory of the host coherently")
-                   : vulkan_fail(result, "the host's memory at %p, %s", pages,
+                   ? hal_fail(HAL_UNSUPPORTED,
+                              "the device has no coherent type for this host memory")
+                   : vulkan_fail(result, "host memory at %p, %s", pages,
                                  hal_count(bytes, "byte", "bytes").text);
     }
     *out_memory = (struct vulkan_memory){block, 0, bytes};

@@ -34,12 +34,12 @@ static const char *text_of(VkResult result)
     case VK_ERROR_LAYER_NOT_PRESENT: return "the layer is not installed";
     case VK_ERROR_EXTENSION_NOT_PRESENT: return "an extension is missing";
     case VK_ERROR_FEATURE_NOT_PRESENT: return "a feature is missing";
-    case VK_ERROR_INCOMPATIBLE_DRIVER: return "there is no driver that fits";
+    case VK_ERROR_INCOMPATIBLE_DRIVER: return "there is no compatible driver";
     case VK_ERROR_TOO_MANY_OBJECTS: return "too many objects";
     case VK_ERROR_FRAGMENTED_POOL: return "the pool is fragmented";
     case VK_ERROR_OUT_OF_POOL_MEMORY: return "the pool is empty";
-    case VK_ERROR_INVALID_EXTERNAL_HANDLE: return "an external handle is not valid";
-    case VK_ERROR_INVALID_SHADER_NV: return "the shader is not valid";
+    case VK_ERROR_INVALID_EXTERNAL_HANDLE: return "an external handle is invalid";
+    case VK_ERROR_INVALID_SHADER_NV: return "the shader is invalid";
     default: return "an unknown error";
     }
 }
@@ -153,7 +153,7 @@ static enum hal_status find_functions(void)
 #undef FIND
 #undef FIND_OPTIONAL
     if (missing)
-        return hal_fail(HAL_NOT_FOUND, "the system's Vulkan has no %s; 1.2 is needed", missing);
+        return hal_fail(HAL_NOT_FOUND, "the system's Vulkan has no %s; 1.2 is required", missing);
     return HAL_OK;
 }
 

@@ -183,7 +183,7 @@ static enum hal_status import_pages(struct vulkan_device *device, uint64_t bytes
         vulkan_memory_give(device, &buffer->memory);
     }
     vk.DestroyBuffer(device->device, buffer->buffer, NULL);
-    return status != HAL_OK ? status : vulkan_fail(result, "the host's memory for a buffer");
+    return status != HAL_OK ? status : vulkan_fail(result, "the host memory of a buffer");
 }
 
 enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
@@ -195,10 +195,10 @@ enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
     const uint64_t alignment = alignment_of_places(device);
     HAL_TRY(hal_add_context(hal_engine_check(&device->engine), "buffer '%s'", label));
     if (!device->import_alignment)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "buffer '%s': '%s' takes no memory of the host (it has no "
-                        "VK_EXT_external_memory_host)",
-                        label, device->properties.deviceName);
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "buffer '%s': '%s' cannot import host memory (it has no VK_EXT_external_memory_host)",
+            label, device->properties.deviceName);
     if ((uintptr_t)pointer % alignment)
         return hal_fail(HAL_INVALID,
                         "buffer '%s': imported memory at %p must be a multiple of %" PRIu64, label,

@@ -194,8 +194,7 @@ static void give_up(struct vulkan_submission *submission)
     struct vulkan_device *device = submission->queue->device;
     char name[160], why[640];
     snprintf(why, sizeof why,
-             "'%s' was given up: %s has not ended after %s (the parameter watchdog of "
-             "the device)",
+             "'%s' was abandoned: %s has not ended after %s (the device's parameter watchdog)",
              device->properties.deviceName, name_of(submission, name),
              hal_duration_text(device->watchdog_ns).text);
     submission->work.is_abandoned = true;

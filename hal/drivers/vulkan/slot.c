@@ -105,7 +105,7 @@ static enum hal_status add_chunk(struct vulkan_device *device)
     const VkResult result = fill_chunk(device, chunk);
     if (result != VK_SUCCESS) {
         free_chunk(device, chunk);
-        return vulkan_fail(result, "recording what surrounds submissions");
+        return vulkan_fail(result, "recording a submission's timestamps");
     }
     pthread_mutex_lock(&device->spare_lock);
     chunk->next = device->chunks;

@@ -48,7 +48,7 @@ TEST(other_texts_are_refused)
     struct hal_locator locator;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char begin[64];
-        snprintf(begin, sizeof begin, "'%s' is no place: #s12 is submission 12", bad[i]);
+        snprintf(begin, sizeof begin, "'%s' is not a locator: #s12 is submission 12", bad[i]);
         if (hal_locator_parse(bad[i], &locator) != HAL_INVALID)
             fail_msg("taken: %s", bad[i]);
         assert_memory_equal(hal_message(), begin, strlen(begin));
@@ -95,7 +95,7 @@ TEST(other_ranges_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         if (hal_locator_range_parse(bad[i], &range, NULL) != HAL_INVALID)
             fail_msg("taken: %s", bad[i]);
-        assert_non_null(strstr(hal_message(), "is no range of places: #s3, #s3..#s7"));
+        assert_non_null(strstr(hal_message(), "is not a range of locators: #s3, #s3..#s7"));
     }
 }
 

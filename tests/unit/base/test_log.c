@@ -64,6 +64,6 @@ TEST(an_unknown_level_is_told_with_the_choices)
 {
     char text[1024];
     logged("loud", text, sizeof text);
-    assert_string_equal(text, "haltrace: warn: HAL_LOG='loud' is none of error, warn, info, "
+    assert_string_equal(text, "haltrace: warn: HAL_LOG='loud' is not one of error, warn, info, "
                               "debug: using warn\n" WARNINGS);
 }

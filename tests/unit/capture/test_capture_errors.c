@@ -67,7 +67,7 @@ TEST(wrong_options_are_refused_with_their_name)
     /* None of it left anything behind. */
     assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
     assert_fails(hal_device_profiling_begin(device, &options, HAL_FOREVER), HAL_EXISTS,
-                 "captured already");
+                 "already being captured");
     assert_ok(hal_device_profiling_end(device));
     hal_device_release(device);
 }

@@ -246,7 +246,7 @@ TEST(captures_that_cannot_begin_harm_no_program)
         {"export HAL_DEVICE_PROFILING_STAGING_MIB=0", "HAL_DEVICE_PROFILING_STAGING_MIB=0"},
         {"export HAL_DEVICE_PROFILING_SIDECAR=/nowhere", "cannot create the sidecar '/nowhere/"},
         {"export HAL_CAPTURE_MODULE=/nowhere.so", "/nowhere.so"},
-        {"ulimit -f 8192", "bytes: the limit on file sizes is 4194304"}, /* in units of 512 */
+        {"ulimit -f 8192", "bytes: the file size limit is 4194304"}, /* in units of 512 */
         {"exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n 4", "Too many open files"},
         {"trap '' USR1; export HAL_DEVICE_PROFILING_WINDOW=signal", "ignores SIGUSR1 itself"},
         {"mkdir run.pb.zst", "run.pb.zst"}, /* after hal-capture looked */
@@ -382,7 +382,7 @@ TEST(destinations_are_checked_before_the_program_starts)
     run(&outcome, "--force", "-o", "link.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
     assert_one_line(outcome.errors);
-    assert_says(outcome.errors, "link.pb.zst' is a link to nothing");
+    assert_says(outcome.errors, "link.pb.zst' is a dangling link");
     unlink("link.pb.zst");
     assert_int_equal(access("started", F_OK), -1);
     read_text("there.pb.zst", text);

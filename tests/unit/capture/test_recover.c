@@ -699,9 +699,9 @@ TEST(a_capture_that_goes_on_is_left_alone)
     start(&busy, "1", "forever", "0", NULL);
     while (busy.rounds[0] < 5)
         assert_true(hear(&busy));
-    assert_fails(recover(&recovered), HAL_EXISTS, "still captures");
+    assert_fails(recover(&recovered), HAL_EXISTS, "is still capturing");
     char expected[64];
-    snprintf(expected, sizeof expected, "being recorded by process %ld", (long)busy.process);
+    snprintf(expected, sizeof expected, "still being recorded by process %ld", (long)busy.process);
     assert_true(says_of_rest(path, expected));
     assert_int_equal(kill(busy.process, SIGKILL), 0);
     finish(&busy);
@@ -745,7 +745,7 @@ TEST(sidecars_are_known_by_their_names)
     sidecar_of_trace(sidecar);
     assert_true(is_listed_as_running(sidecar));
     assert_int_equal(run_recover("--discard", sidecar, output, sizeof output), 3);
-    assert_non_null(strstr(output, "still captures"));
+    assert_non_null(strstr(output, "is still capturing"));
     assert_int_equal(access(sidecar, F_OK), 0);
     kill_now(&busy);
     assert_false(is_listed_as_running(sidecar));
@@ -779,13 +779,13 @@ TEST(what_a_broken_copy_lacks_is_nowhere)
     assert_int_equal(rename(path, broken), 0);
     assert_int_equal(stat(broken, &info), 0);
     assert_int_equal(truncate(broken, info.st_size * 9 / 10), 0);
-    assert_fails(trace_recover(&options, &recovered), HAL_NOT_FOUND, "get it again");
+    assert_fails(trace_recover(&options, &recovered), HAL_NOT_FOUND, "copy it again");
 
     start(&busy, "1", "_exit", "5", NULL);
     finish(&busy);
     sidecar_of_trace(others);
     copy_file(others, sidecar);
-    assert_fails(trace_recover(&options, &recovered), HAL_INVALID, "get it again");
+    assert_fails(trace_recover(&options, &recovered), HAL_INVALID, "copy it again");
     assert_true(says_of_rest(broken, "cut off at byte"));
     assert_false(says_of_rest(broken, "recover"));
     assert_int_equal(unlink(sidecar), 0);

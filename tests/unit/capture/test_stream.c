@@ -133,7 +133,7 @@ TEST(messages_are_not_kept_without_end)
     captured_open(&captured, path);
     assert_string_equal(captured_string(&captured, first), "it has reached 0");
     assert_string_equal(captured_string(&captured, last),
-                        "(not kept: there were thousands of other messages before)");
+                        "(not recorded: thousands of different messages came before)");
     assert_string_equal(captured_string(&captured, name), "a name");
     /* the thread's name, and those above */
     assert_true(name <= CAPTURE_MOST_MESSAGES + 4);

@@ -467,7 +467,7 @@ TEST(threadgroup_arguments_have_lengths)
                  "no length");
     entry.workgroup_argument_bytes[0] = 24;
     assert_fails(try_to_create(&desc), HAL_INVALID,
-                 "entry point 'borrow': threadgroup argument 0 has 24 bytes, no multiple of 16");
+                 "entry point 'borrow': threadgroup argument 0 has 24 bytes, not a multiple of 16");
     entry.workgroup_argument_bytes[0] = 32784;
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "32784 bytes of threadgroup arguments, the limit is 32768");

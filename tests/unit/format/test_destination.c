@@ -166,9 +166,9 @@ TEST(a_file_that_is_being_written_is_not_replaced)
     assert_ok(trace_destination_open("shared", true, &second));
     put(first.file.number, "first");
     assert_ok(trace_destination_publish(&first));
-    assert_fails(trace_destination_publish(&second), HAL_EXISTS, "being written by another");
+    assert_fails(trace_destination_publish(&second), HAL_EXISTS, "another capture is writing");
     assert_ok(trace_destination_close(&second));
-    assert_fails(trace_destination_open("shared", true, &third), HAL_EXISTS, "being written");
+    assert_fails(trace_destination_open("shared", true, &third), HAL_EXISTS, "is writing");
     assert_ok(trace_destination_close(&first));
     assert_holds("shared", "first");
     assert_ok(trace_destination_open("shared", true, &third));
@@ -188,7 +188,7 @@ TEST(only_regular_files_are_replaced)
     assert_fails(trace_destination_open("folder", true, &to), HAL_IO, "not a regular file");
     assert_fails(trace_destination_open("/dev/null", true, &to), HAL_IO, "not a regular file");
     assert_int_equal(symlink("nowhere", "link"), 0);
-    assert_fails(trace_destination_open("link", true, &to), HAL_IO, "'link' is a link to nothing");
+    assert_fails(trace_destination_open("link", true, &to), HAL_IO, "'link' is a dangling link");
     assert_fails(trace_destination_open("no/such/x", true, &to), HAL_IO, "No such file");
     assert_int_equal(count_files(), 3);
     unlink("fifo");

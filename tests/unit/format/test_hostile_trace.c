@@ -230,15 +230,15 @@ TEST(seals_must_count_right)
     struct hostile h;
     prepare(&h);
     h.dispatch_count[1] = 1;
-    refuse(&h, HAL_CORRUPT, "its seal says 1");
+    refuse(&h, HAL_CORRUPT, "its end has 1");
     prepare(&h);
     h.segment_bytes[0] = 32;
-    refuse(&h, HAL_CORRUPT, "its seal says 2 in 32");
+    refuse(&h, HAL_CORRUPT, "its end has 2 in 32");
     prepare(&h);
     h.segment_count[0] = 1; /* one segment too many */
     h.dispatch_count[0] = 1;
     h.segment_bytes[0] = sizeof(struct trace_dispatch);
-    refuse(&h, HAL_CORRUPT, "belong to no command buffer");
+    refuse(&h, HAL_CORRUPT, "segments without a command buffer");
     prepare(&h);
     h.segments.n_kind = 3; /* one is missing, and nothing says that the file is cut off */
     refuse(&h, HAL_CORRUPT, "missing");
@@ -255,7 +255,7 @@ TEST(notes_must_describe_the_frame)
     struct hostile h;
     prepare(&h);
     h.piece_events[0] = 3;
-    refuse(&h, HAL_CORRUPT, "the note says 3");
+    refuse(&h, HAL_CORRUPT, "the note has 3");
     prepare(&h);
     h.piece_thread[0] = 4;
     refuse(&h, HAL_CORRUPT, "of thread 4");
@@ -267,10 +267,10 @@ TEST(notes_must_describe_the_frame)
     refuse(&h, HAL_CORRUPT, "note about the frame");
     prepare(&h);
     h.piece_count = 2; /* a continuation that is not there */
-    refuse(&h, HAL_CORRUPT, "1 piece, its note says 2");
+    refuse(&h, HAL_CORRUPT, "1 piece, its note has 2");
     prepare(&h);
     h.has_continuation = true; /* one that no note speaks of */
-    refuse(&h, HAL_CORRUPT, "2 pieces, its note says 1");
+    refuse(&h, HAL_CORRUPT, "2 pieces, its note has 1");
     prepare(&h);
     h.segments.n_kind = 3;
     h.has_continuation = true;
@@ -315,7 +315,7 @@ TEST(notes_must_be_about_the_frame_before_them)
         assert_int_equal(trace_output_close(&output), HAL_OK);
         assert_int_equal(trace_reader_open(path, &reader), fewer ? HAL_CORRUPT : HAL_OK);
         if (fewer)
-            assert_non_null(strstr(hal_message(), "is about another frame"));
+            assert_non_null(strstr(hal_message(), "describes another frame"));
         else
             trace_reader_close(reader);
     }
@@ -399,7 +399,7 @@ TEST(captures_are_few)
     h.header.n_capture = TRACE_MAX_CAPTURES;
     assert_int_equal(read_hostile(&h), HAL_OK);
     h.header.n_capture++;
-    refuse(&h, HAL_CORRUPT, "merged of 1025 captures");
+    refuse(&h, HAL_CORRUPT, "merged from 1025 captures");
 }
 
 /* A file that begins with a header, and what else is written into it. */
@@ -521,12 +521,12 @@ static enum hal_status read_index_of(size_t note_count, struct trace_frame_head 
 TEST(an_index_is_bounded)
 {
     assert_int_equal(read_index_of(100, (struct trace_frame_head){0}), HAL_CORRUPT);
-    assert_non_null(strstr(hal_message(), "the index contradicts itself"));
+    assert_non_null(strstr(hal_message(), "the index is inconsistent"));
     const struct trace_frame_head large = {.raw_bytes = TRACE_MAX_INDEX_BYTES + 1};
     assert_int_equal(read_index_of(100, large), HAL_CORRUPT);
     assert_non_null(strstr(hal_message(), "an index of 1073741825 bytes, the limit is 1073741824"));
     assert_int_equal(read_index_of(200000, (struct trace_frame_head){0}), HAL_CORRUPT);
-    assert_non_null(strstr(hal_message(), "one over 13848576 bytes of memory"));
+    assert_non_null(strstr(hal_message(), "one that takes over 13848576 bytes of memory"));
 }
 
 /* What is zero now may mean something in a later version. */

@@ -80,11 +80,11 @@ static void assert_refused(enum hal_status status, const char *text)
 
 TEST(what_makes_no_sense_is_refused)
 {
-    static const char ring[] = "its ring 0 makes no sense", head[] = "its header makes no sense";
+    static const char ring[] = "its ring 0 is invalid", head[] = "its header is invalid";
     struct trace_ring_slot *slot = &header.slots[0];
     prepare();
     header.magic[0]++;
-    assert_refused(HAL_CORRUPT, "no sidecar");
+    assert_refused(HAL_CORRUPT, "not a sidecar");
     header.version++;
     assert_refused(HAL_VERSION, "this program reads");
     header.slot_count--;

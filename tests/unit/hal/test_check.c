@@ -74,7 +74,7 @@ TEST(mappings)
     uint8_t byte = 0;
     assert_fails(hal_buffer_map(NULL, HAL_MAP_READ, 0, 1, &mapping), HAL_INVALID, "buffer is NULL");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 0, 1, NULL), HAL_INVALID,
-                 "buffer 'mine': the place");
+                 "buffer 'mine': the out-parameter");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 60, 5, &mapping), HAL_INVALID,
                  "buffer 'mine' has 64 bytes: offset 60 + 5");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 65, HAL_WHOLE_BUFFER, &mapping), HAL_INVALID,
@@ -130,7 +130,7 @@ TEST(constants_are_told_apart)
     assert_int_equal(compile(desc), HAL_UNSUPPORTED);
     values[65000].index = values[17].index;
     assert_fails(compile(desc), HAL_INVALID,
-                 "executable 'exe', specialization constant 65519: more values than one");
+                 "executable 'exe', specialization constant 65519: several values");
     desc.constant_count = 65000;
     assert_int_equal(compile(desc), HAL_UNSUPPORTED);
     desc.constant_count = HAL_MAX_LIST + 1;
@@ -176,13 +176,13 @@ TEST(executables)
         vector[i] = (struct hal_constant){6, HAL_CONSTANT_FLOAT32, i};
     bad.constants = vector;
     bad.constant_count = 5;
-    assert_fails(compile(bad), HAL_INVALID, "constant 6: more values than one");
+    assert_fails(compile(bad), HAL_INVALID, "constant 6: several values");
     bad.constant_count = 4;
     vector[3].type = HAL_CONSTANT_UINT32;
-    assert_fails(compile(bad), HAL_INVALID, "at most 4, of one type");
+    assert_fails(compile(bad), HAL_INVALID, "at most 4, consecutive and of one type");
     vector[1].index = vector[3].index = 7;
     vector[3].type = HAL_CONSTANT_FLOAT32;
-    assert_fails(compile(bad), HAL_INVALID, "constant 6: more values than one");
+    assert_fails(compile(bad), HAL_INVALID, "constant 6: several values");
     entry.name = "";
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";
@@ -228,12 +228,12 @@ TEST(a_device_may_take_fewer_constants)
     assert_int_equal(value, few);
     assert_fails(
         compile(desc), HAL_INVALID,
-        "executable 'exe', entry point 'k': 132 bytes of constants are no multiple of 4 up "
+        "executable 'exe', entry point 'k': 132 bytes of constants are not a multiple of 4 up "
         "to 128, the limit of device 'cpu?threads=1&queues=2'");
     entry.constant_bytes = few; /* goes on to the driver */
     assert_fails(compile(desc), HAL_UNSUPPORTED, "metallib");
     assert_fails(hal_pipeline_layout_create(device, &layout_desc, &layout), HAL_INVALID,
-                 "pipeline layout 'P': 132 bytes of constants are no multiple of 4 up to 128");
+                 "pipeline layout 'P': 132 bytes of constants are not a multiple of 4 up to 128");
     layout_desc.constant_bytes = few;
     assert_ok(hal_pipeline_layout_create(device, &layout_desc, &layout));
     hal_pipeline_layout_release(layout);

@@ -48,7 +48,7 @@ TEST(a_write_of_nothing_is_no_old_error)
             assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
         else
             assert_fails(hal_semaphore_wait(done, 1, HAL_FOREVER), HAL_IO,
-                         "takes no more at 100: 64 bytes from 100 were to be written");
+                         "is full at 100: cannot write 64 bytes at 100");
         hal_semaphore_release(done);
     }
     writes_nothing = false;

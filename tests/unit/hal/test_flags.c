@@ -87,10 +87,11 @@ TEST(wrong_values_change_nothing)
         {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
         {"p --device_profiling_outputs=some", "must be contents, digest, none or all, not 'some'"},
         {"p --device_profiling_files=x", "must be ranges, reference, all or fail, not 'x'"},
-        {"p --device_profiling_budget=0", "must be a number of bytes from 1"},
-        {"p --device_profiling_budget=17000000T", "must be a number of bytes from 1"},
-        {"p --device_profiling_budget=1Mi", "must be a number of bytes from 1"},
-        {"p --device_profiling_wait=5ms", "must be forever or a time from 10ms to 24h, as in 60s"},
+        {"p --device_profiling_budget=0", "must be a positive number of bytes"},
+        {"p --device_profiling_budget=17000000T", "must be a positive number of bytes"},
+        {"p --device_profiling_budget=1Mi", "must be a positive number of bytes"},
+        {"p --device_profiling_wait=5ms",
+         "must be forever or a time from 10ms to 24h, such as 60s"},
         {"p --device_profiling_wait=never", "--device_profiling_wait must be forever or"},
         {"p --device_profiling_quiet=maybe", "--device_profiling_quiet must be true or false"},
         {"p --device_profiling_output=", "--device_profiling_output needs a value"},
@@ -111,7 +112,8 @@ TEST(values_are_checked_under_the_name_that_was_written)
     assert_ok(hal_flags_check("device_profiling_wait", "500ms", "--wait"));
     assert_ok(hal_flags_check("device", "cpu?threads=7", "-d"));
     assert_fails(hal_flags_check("device_profiling_budget", "-5", "--budget"), HAL_INVALID,
-                 "--budget must be a number of bytes from 1, or of K, M, G or T (64M), not '-5'");
+                 "--budget must be a positive number of bytes, optionally with K, M, G or T (64M), "
+                 "not '-5'");
     assert_fails(hal_flags_check("device_profiling_mode", "bogus", "-m"), HAL_INVALID,
                  "-m must be queue or dispatch, not 'bogus'");
     assert_fails(hal_flags_check("device_profiling_mood", "x", "--mood"), HAL_NOT_FOUND,
@@ -129,7 +131,7 @@ TEST(caching_is_said_by_variable_or_uri)
     assert_opened("cpu?caching=1K&threads=1", "cpu?threads=1&queues=1&caching=1024");
     setenv("HAL_CACHING", "much", 1);
     assert_fails(hal_device_open("cpu?caching=off", &device), HAL_INVALID,
-                 "HAL_CACHING must be off or a number of bytes, as in 64M, not 'much'");
+                 "HAL_CACHING must be off or a number of bytes, such as 64M, not 'much'");
     setenv("HAL_CACHING", "off", 1);
     assert_opened("cpu?threads=1", "cpu?threads=1&queues=1");
     unsetenv("HAL_CACHING");

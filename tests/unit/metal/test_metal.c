@@ -60,7 +60,7 @@ TEST(wrong_uris_are_refused)
     char uri[64];
     for (size_t i = 0; i < sizeof no_ids / sizeof no_ids[0]; i++) {
         snprintf(uri, sizeof uri, "metal://%s", no_ids[i]);
-        assert_fails(hal_device_open(uri, &device), HAL_NOT_FOUND, "is no registry id");
+        assert_fails(hal_device_open(uri, &device), HAL_NOT_FOUND, "is not a registry id");
     }
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_fails(hal_device_open(wrong[i].uri, &device), HAL_INVALID, wrong[i].text);
@@ -292,7 +292,7 @@ TEST(an_unaligned_binding_is_refused)
             fixture_run(device, commands);
         else
             assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
-                         "begins at a multiple of 4 bytes");
+                         "needs an offset that is a multiple of 4 bytes");
         hal_command_buffer_release(commands);
     }
     hal_executable_release(executable);

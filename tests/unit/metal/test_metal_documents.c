@@ -40,7 +40,7 @@ static void keeps_old_documents(struct hal_device *device, const char *file)
     assert_ok(hal_device_profiling_begin(busy, &options, HAL_FOREVER));
     options = (struct hal_profiling_options){.file = file, .force = true};
     assert_fails(hal_device_profiling_begin(device, &options, HAL_FOREVER), HAL_EXISTS,
-                 "one at a time");
+                 "one capture at a time");
     assert_int_equal(stat(file, &status), 0);
     assert_ok(hal_device_profiling_end(busy));
     hal_device_release(busy);
@@ -60,7 +60,7 @@ TEST(metal_writes_documents)
     setenv("METAL_CAPTURE_ENABLED", "1", 1);
     assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
     assert_fails(hal_device_profiling_begin(device, &options, HAL_FOREVER), HAL_EXISTS,
-                 "captured already");
+                 "already being captured");
     assert_ok(hal_device_profiling_flush(device));
     assert_ok(hal_device_profiling_end(device));
     assert_int_equal(stat(file, &status), 0);
@@ -72,7 +72,7 @@ TEST(metal_writes_documents)
     char second[PATH_MAX];
     options.file = test_folder_file(&folder, "second.gputrace", second);
     assert_fails(hal_device_profiling_begin(other, &options, HAL_FOREVER), HAL_EXISTS,
-                 "one at a time");
+                 "one capture at a time");
     assert_int_equal(lstat(second, &status), -1);
     hal_device_release(device); /* ends it */
     keeps_old_documents(other, file);

@@ -199,7 +199,7 @@ TEST(refusals_have_reasons)
                  "  call void @__msl_group_barrier()\n"
                  "  ret void\n"
                  "}\n",
-         "known only when it runs"},
+         "known only at run time"},
         {BARRIER "define void @k" THREAD " {\n"
                  "  %f = load ptr, ptr %l\n"
                  "  call void %f()\n"

@@ -93,7 +93,7 @@ TEST(what_only_a_gpu_has)
          "kernel.metal:4: error: 'instance_acceleration_structure': ray tracing exists on a GPU "
          "only"},
         {HEAD "kernel void f(device int* o) {\n asm volatile(\"nop\"); }\n",
-         "kernel.metal:4: error: 'asm': inline assembly is no part of the language"},
+         "kernel.metal:4: error: 'asm': inline assembly is not part of the language"},
         {HEAD "kernel void f(device int* o,\n uint i [[amplification_id]]) {}\n",
          "kernel.metal:4: error: unknown kernel attribute '[[amplification_id]]'"},
     };
@@ -190,7 +190,7 @@ TEST(sources_that_are_none)
     assert_string_equal(hal_message(), "'e.metal' is empty");
     assert_int_equal(msl_compile(&(struct msl_source){.text = "a\0b", .bytes = 3}, &library),
                      HAL_INVALID);
-    assert_string_equal(hal_message(), "'kernel.metal' is no text: it holds a zero byte");
+    assert_string_equal(hal_message(), "'kernel.metal' is not text: it contains a zero byte");
     const size_t bytes = (size_t)100 << 20;
     char *const large = malloc(bytes);
     memset(large, ' ', bytes);

@@ -452,7 +452,8 @@ TEST(the_former_variable_counts_where_the_new_one_is_not_set)
 {
     setenv("HAL_MSL_ROAD", "bridge", 1);
     assert_int_equal(fixture_status(uniform), HAL_INVALID);
-    assert_string_equal(hal_message(), "HAL_MSL_ROAD is 'bridge'; it is auto, fission or fibers");
+    assert_string_equal(hal_message(),
+                        "HAL_MSL_ROAD is 'bridge'; it must be auto, fission or fibers");
     setenv("HAL_MSL_LOWERING", "auto", 1);
     struct fixture_kernel kernel = fixture_compile(uniform, "k");
     assert_string_equal(msl_function_get_info(kernel.function)->lowering, "loops");

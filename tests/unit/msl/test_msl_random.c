@@ -528,7 +528,7 @@ TEST(modes_of_math)
     }
     setenv("HAL_MSL_MATH", "quick", 1);
     assert_int_equal(fixture_status(math), HAL_INVALID);
-    assert_string_equal(hal_message(), "HAL_MSL_MATH is 'quick'; it is precise or fast");
+    assert_string_equal(hal_message(), "HAL_MSL_MATH is 'quick'; it must be precise or fast");
     unsetenv("HAL_MSL_MATH");
 }
 

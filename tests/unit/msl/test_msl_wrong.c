@@ -159,15 +159,15 @@ TEST(instances_that_do_not_fit)
     static const struct wrong cases[] = {
         {"template <typename T, int N>\nkernel void f(device T *o) { o[0] = N; }\n\n"
          "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
-         AT "6: error: kernel 'f<int>': its arguments do not fit 'template <typename T, int N>' "
+         AT "6: error: kernel 'f<int>': its arguments do not match 'template <typename T, int N>' "
             "in line 3"},
         {"template <typename T, int N> kernel void f(device T *o) { o[0] = N; }\n"
          "template [[host_name(\"a\")]]\nkernel void f<int, float>(device int *);\n",
-         AT "5: error: kernel 'f<int, float>': its arguments do not fit 'template <typename T, "
+         AT "5: error: kernel 'f<int, float>': its arguments do not match 'template <typename T, "
             "int N>' in line 3"},
         {"template <typename T> kernel void f(device typename T::one *o) { o[0] = 1; }\n"
          "template kernel decltype(f<int>) f<int>;\n",
-         AT "4: error: kernel 'f<int>': its arguments do not fit 'template <typename T>' in "
+         AT "4: error: kernel 'f<int>': its arguments do not match 'template <typename T>' in "
             "line 3"},
         {"template <typename T> kernel void f(device T *o, constant int &n) { o[n] = 1; }\n"
          "template kernel void f<int>(device int *);\n",
@@ -196,8 +196,8 @@ TEST(instances_that_do_not_fit)
         {"template <typename T> kernel void f(device T *o) { o[0] = 1; }\n"
          "template <typename T> kernel void f(device T *o, constant T &n) { o[0] = n; }\n\n"
          "template [[host_name(\"a\")]] kernel void f<int>(device int *, constant int &);\n",
-         AT "6: error: kernel 'f<int>': there are several templates of its name (in lines 4 and "
-            "3), and its arguments fit none, or more than one"},
+         AT "6: error: kernel 'f<int>': several templates have its name (in lines 4 and "
+            "3), and its arguments match none, or more than one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(HAL_INVALID, &cases[i]);
@@ -232,16 +232,16 @@ TEST(words_of_other_languages)
 {
     static const struct wrong cases[] = {
         {"kernel void f(device int *o) {\n goto end; end: o[0] = 1; }\n",
-         AT "4: error: 'goto' is no part of the language"},
+         AT "4: error: 'goto' is not part of the language"},
         {"kernel void f(device int *o) {\n\n o[0] = *new int(3); }\n",
-         AT "5: error: 'new' is no part of the language"},
+         AT "5: error: 'new' is not part of the language"},
         {"struct s { virtual int a() { return 1; } };\n",
-         AT "3: error: 'virtual' is no part of the language"},
+         AT "3: error: 'virtual' is not part of the language"},
         {"kernel void f(device int *o) { try { o[0] = 1; } catch (...) {} }\n",
-         AT "3: error: 'try' is no part of the language"},
+         AT "3: error: 'try' is not part of the language"},
         {"kernel void f(device int *o) { delete o; }\n",
-         AT "3: error: 'delete' is no part of the language"},
-        {"thread_local int x;\n", AT "3: error: 'thread_local' is no part of the language"},
+         AT "3: error: 'delete' is not part of the language"},
+        {"thread_local int x;\n", AT "3: error: 'thread_local' is not part of the language"},
         {"kernel void f(device bfloat *o, device half *h) {\n o[0] = o[1] + h[0]; }\n",
          AT "4: error: half and bfloat do not mix: convert one of them"},
         {"kernel void f(device bfloat *o, device half *h) {\n\n o[0] *= h[0]; }\n",
@@ -266,9 +266,9 @@ TEST(functions_of_the_process)
         {"extern \"C\" {\nnamespace a {\n extern int *environ; } }\n",
          AT "5: error: 'environ' is declared but not defined"},
         {"kernel void f(device int *o) {\n __builtin_abort(); }\n",
-         AT "4: error: '__builtin_abort' is no part of the language"},
+         AT "4: error: '__builtin_abort' is not part of the language"},
         {"kernel void f(device int *o) {\n o[0] = __builtin_printf(\"x\"); }\n",
-         AT "4: error: '__builtin_printf' is no part of the language"},
+         AT "4: error: '__builtin_printf' is not part of the language"},
         {"int getpid();\nkernel void f(device int *o) { o[0] = getpid(); }\n",
          "kernel.metal: error: 'getpid()' is declared but not defined"},
     };

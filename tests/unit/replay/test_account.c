@@ -339,7 +339,7 @@ TEST_ON(silence_has_a_limit, struct fixture *fixture)
     assert_int_equal(replay_sandbox_start(sandbox), HAL_OK);
     replay_sandbox_limit_silence(sandbox, true);
     assert_int_equal(replay_sandbox_wait(sandbox, &exit_status), HAL_TIMEOUT);
-    assert_non_null(strstr(hal_message(), "nothing has moved for 1.000 ms (--timeout)"));
+    assert_non_null(strstr(hal_message(), "no progress for 1.000 ms (--timeout)"));
     replay_sandbox_close(sandbox);
 }
 

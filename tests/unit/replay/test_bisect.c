@@ -517,7 +517,7 @@ TEST_ON(a_race_is_named_before_the_suspect, struct fixture *f)
     print(&result, text, sizeof text);
     const char *race =
         strstr(text, "race: #s0 (fill, command 0 of command buffer 0) and #s1 (fill, "
-                     "command 0 of command buffer 0) touch buffer 'filled' [0, +16)");
+                     "command 0 of command buffer 0) access buffer 'filled' [0, +16)");
     assert_ptr_equal(race, text);
     assert_non_null(strstr(text, "\nfirst difference from the recording: "));
     result = find_in_fills(f, true);
@@ -536,7 +536,7 @@ TEST_ON(places_that_are_not_there_are_named, struct fixture *f)
             plan, &(struct replay_serialized_options){.has_stop = true, .stop = {99, false, 0}},
             &serialized),
         HAL_NOT_FOUND);
-    assert_non_null(strstr(hal_message(), "no submission #s99 that runs: they are #s0 to #s"));
+    assert_non_null(strstr(hal_message(), "executes no submission #s99: it executes #s0 to #s"));
     assert_int_equal(replay_serialized_make(
                          plan,
                          &(struct replay_serialized_options){

@@ -35,7 +35,7 @@ struct wrong {
 /* clang-format off */
 static const struct wrong wrongs[] = {
     {TRACE_BUFFER_CREATE, 0, 0, FIELD(trace_buffer_create, buffer), 0, "buffer_create (ticket 1)", "no id"},
-    {TRACE_BUFFER_CREATE, 0, 1, FIELD(trace_buffer_create, buffer), EVERY_A, "buffer_create (ticket 2)", "second time"},
+    {TRACE_BUFFER_CREATE, 0, 1, FIELD(trace_buffer_create, buffer), EVERY_A, "buffer_create (ticket 2)", "created twice"},
     {TRACE_BUFFER_CREATE, 0, 0, FIELD(trace_buffer_create, size), 0, "buffer_create", "0 bytes"},
     {TRACE_BUFFER_CREATE, 0, 0, FIELD(trace_buffer_create, memory), 16, "buffer_create", "memory type 0x10"},
     {TRACE_BUFFER_CREATE, 0, 0, FIELD(trace_buffer_create, usage), 8, "buffer_create", "usage 0x8"},
@@ -45,24 +45,24 @@ static const struct wrong wrongs[] = {
     {TRACE_EXECUTABLE_CREATE, 0, 0, EXECUTABLE_POINT(group_size[1]), 0, "executable_create", "0 threads"},
     {TRACE_EXECUTABLE_CREATE, 0, 0, EXECUTABLE_POINT(constant_bytes), 5000, "executable_create", "5000 bytes of constants"},
     {TRACE_SEMAPHORE_CREATE, 0, 0, FIELD(trace_semaphore_create, initial_value), UINT64_MAX, "semaphore_create", "reserved"},
-    {TRACE_SEMAPHORE_CREATE, 0, 0, FIELD(trace_semaphore_create, semaphore), EVERY_B, "semaphore_create", "second time"},
+    {TRACE_SEMAPHORE_CREATE, 0, 0, FIELD(trace_semaphore_create, semaphore), EVERY_B, "semaphore_create", "created twice"},
     {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, buffer), 99, "host_write", "buffer 99 does not exist"},
     {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, buffer), EVERY_DONE, "host_write", "semaphore 'done' is no buffer"},
-    {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, offset), 1, "host_write", "leave buffer 'a', which has 64"},
-    {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, offset), UINT64_MAX, "host_write", "leave buffer 'a'"},
+    {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, offset), 1, "host_write", "exceed buffer 'a', which has 64"},
+    {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, offset), UINT64_MAX, "host_write", "exceed buffer 'a'"},
     {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, size), 63, "host_write", "has 64 bytes, not 63"},
     {TRACE_HOST_WRITE, 0, 0, FIELD(trace_content_event, content), 0, "host_write", "does not hold the 64 bytes"},
-    {TRACE_HOST_READ, 0, 0, FIELD(trace_content_event, size), 65, "host_read", "leave buffer 'b'"},
+    {TRACE_HOST_READ, 0, 0, FIELD(trace_content_event, size), 65, "host_read", "exceed buffer 'b'"},
     {TRACE_HOST_READ, 0, 1, FIELD(trace_content_event, size), 39, "host_read", "not 39"},
     {TRACE_HOST_READ, 0, 0, FIELD(trace_content_event, buffer), EVERY_ONCE, "host_read", "command buffer 'once' is no buffer"},
-    {TRACE_BUFFER_MAP, 0, 0, FIELD(trace_mapping_event, size), 65, "buffer_map", "leave buffer 'b'"},
+    {TRACE_BUFFER_MAP, 0, 0, FIELD(trace_mapping_event, size), 65, "buffer_map", "exceed buffer 'b'"},
     {TRACE_BUFFER_UNMAP, 0, 0, FIELD(trace_mapping_event, buffer), 1, "buffer_unmap", "does not exist"},
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, mode), 2, "command_buffer_create", "mode 2"},
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 4, "command_buffer_create", "categories 0x4"},
     {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 0x80000001, "command_buffer_create", "categories 0x80000001"},
     {TRACE_COMMAND_BUFFER_SEAL, 0, 1, FIELD(trace_command_buffer_seal, command_buffer), EVERY_ONCE, "command_buffer_seal", "'once' has been ended already"},
     {TRACE_COMMAND_BUFFER_SEAL, 0, 0, FIELD(trace_command_buffer_seal, command_buffer), EVERY_AGAIN, "command_buffer_seal", "command buffer 41 does not exist"},
-    {TRACE_COMMAND_BUFFER_DESTROY, 0, 1, FIELD(trace_object_event, object), EVERY_ONCE, "command_buffer_destroy", "destroyed before"},
+    {TRACE_COMMAND_BUFFER_DESTROY, 0, 1, FIELD(trace_object_event, object), EVERY_ONCE, "command_buffer_destroy", "already been destroyed"},
     {TRACE_BUFFER_DESTROY, 0, 0, FIELD(trace_object_event, object), EVERY_GATE, "buffer_destroy", "is no buffer"},
     {TRACE_EXECUTABLE_DESTROY, 0, 0, FIELD(trace_object_event, object), 0, "executable_destroy", "does not exist"},
 
@@ -70,18 +70,18 @@ static const struct wrong wrongs[] = {
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_BARRIER, 0, FIELD(trace_barrier, target_access), 4, "segment 2 (barrier)", "accesses"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_BARRIER, 0, BARRIER_BUFFER(source_access), 4, 4, "segment 2 (barrier)", "accesses 0x4"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_BARRIER, 0, BARRIER_BUFFER(buffer), 8, EVERY_SCALE, "segment 2 (barrier)", "is no buffer"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_BARRIER, 0, BARRIER_BUFFER(size), 8, 65, "segment 2 (barrier)", "leave buffer 'b'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_BARRIER, 0, BARRIER_BUFFER(size), 8, 65, "segment 2 (barrier)", "exceed buffer 'b'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_FILL, 0, FIELD(trace_fill, pattern_bytes), 3, "segment 1 (fill)", "3 bytes"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_FILL, 0, FIELD(trace_fill, pattern_bytes), 0, "segment 1 (fill)", "0 bytes"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_FILL, 0, FIELD(trace_fill, size), 65, "segment 1 (fill)", "leave buffer 'b'"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_COPY, 0, FIELD(trace_copy, source_offset), 33, "segment 3 (copy)", "leave buffer 'a'"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_COPY, 0, FIELD(trace_copy, target_offset), 33, "segment 3 (copy)", "leave buffer 'b'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_FILL, 0, FIELD(trace_fill, size), 65, "segment 1 (fill)", "exceed buffer 'b'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_COPY, 0, FIELD(trace_copy, source_offset), 33, "segment 3 (copy)", "exceed buffer 'a'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_COPY, 0, FIELD(trace_copy, target_offset), 33, "segment 3 (copy)", "exceed buffer 'b'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_COPY, 0, FIELD(trace_copy, target), 12, "segment 3 (copy)", "buffer 12 does not exist"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_UPDATE, 0, FIELD(trace_update, offset), 49, "segment 4 (update)", "leave buffer 'b'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_UPDATE, 0, FIELD(trace_update, offset), 49, "segment 4 (update)", "exceed buffer 'b'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_PUSH_CONSTANTS, 0, FIELD(trace_push_constants, offset), 4096, "segment 7 (push_constants)", "4096"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_PUSH_CONSTANTS, 0, FIELD(trace_push_constants, offset), 2, "segment 7 (push_constants)", "units of 4"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_PUSH_DESCRIPTOR_SET, 0, FIELD(trace_push_descriptor_set, set), 4, "segment 8 (push_descriptor_set)", "set 4"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_PUSH_DESCRIPTOR_SET, 0, BINDING(offset), 49, "segment 8 (push_descriptor_set): binding 0", "leave buffer 'b'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_PUSH_DESCRIPTOR_SET, 0, BINDING(offset), 49, "segment 8 (push_descriptor_set): binding 0", "exceed buffer 'b'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH, 0, FIELD(trace_dispatch, executable), EVERY_A, "segment 9 (dispatch)", "buffer 'a' is no executable"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH, 0, FIELD(trace_dispatch, entry), 1, "segment 9 (dispatch)", "entry point 1 of executable 'scale.metal', which has 1"},
 
@@ -93,13 +93,13 @@ static const struct wrong wrongs[] = {
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_EVENTS_WAIT, 0, sizeof(struct trace_events_wait), 8, EVERY_DONE, "segment 12 (events_wait)", "semaphore 'done' is no event"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, executable), EVERY_B, "segment 14 (dispatch_indirect)", "buffer 'b' is no executable"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, entry), 3, "segment 14 (dispatch_indirect)", "entry point 3"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 8, "segment 14 (dispatch_indirect)", "leave buffer 'counts'"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 8, "segment 14 (dispatch_indirect)", "exceed buffer 'counts'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 2, "segment 14 (dispatch_indirect)", "multiple of 4"},
-    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), UINT64_MAX - 3, "segment 14 (dispatch_indirect)", "leave buffer 'counts', which has 16"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), UINT64_MAX - 3, "segment 14 (dispatch_indirect)", "exceed buffer 'counts', which has 16"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 1, "segment 14 (dispatch_indirect)", "multiple of 4"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, counts), 99, "segment 14 (dispatch_indirect)", "buffer 99 does not exist"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, counts), EVERY_SCALE, "segment 14 (dispatch_indirect)", "is no buffer"},
-    {TRACE_EVENT_CREATE, 0, 0, FIELD(trace_object_event, object), EVERY_A, "event_create", "created a second time"},
+    {TRACE_EVENT_CREATE, 0, 0, FIELD(trace_object_event, object), EVERY_A, "event_create", "created twice"},
     {TRACE_EVENT_DESTROY, 0, 0, FIELD(trace_object_event, object), EVERY_GATE, "event_destroy", "is no event"},
 
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, queue), 64, "submit #s0", "queue 64"},
@@ -111,12 +111,12 @@ static const struct wrong wrongs[] = {
     {TRACE_SUBMIT, 0, 0, SUBMIT_COMMANDS(0), EVERY_B, "submit #s0", "buffer 'b' is no command buffer"},
     {TRACE_SUBMIT, 0, 0, SUBMIT_COMMANDS(1), EVERY_ONCE, "submit #s0", "'once' is one-shot and was submitted before"},
     {TRACE_SUBMISSION_DONE, 0, 1, FIELD(trace_submission_done, submission), 0, "#s0", "ended twice"},
-    {TRACE_SEMAPHORE_SIGNAL, 0, 0, FIELD(trace_semaphore_event, value), 2, "semaphore_signal", "set to 2, but has reached 2"},
+    {TRACE_SEMAPHORE_SIGNAL, 0, 0, FIELD(trace_semaphore_event, value), 2, "semaphore_signal", "set to 2, but has already reached 2"},
     {TRACE_SEMAPHORE_SIGNAL, 0, 0, FIELD(trace_semaphore_event, value), UINT64_MAX, "semaphore_signal", "reserved"},
     {TRACE_SEMAPHORE_WAIT, 0, 0, FIELD(trace_semaphore_wait, mode), 2, "semaphore_wait", "mode 2"},
-    {TRACE_SEMAPHORE_WAIT, 0, 0, sizeof(struct trace_semaphore_wait) + 8, 8, 2, "semaphore_wait", "'done' reached 2, but nobody had set it above 1"},
+    {TRACE_SEMAPHORE_WAIT, 0, 0, sizeof(struct trace_semaphore_wait) + 8, 8, 2, "semaphore_wait", "'done' reached 2, but nothing had set it above 1"},
     {TRACE_SEMAPHORE_WAIT, 0, 0, sizeof(struct trace_semaphore_wait), 8, EVERY_SCALE, "semaphore_wait", "is no semaphore"},
-    {TRACE_SEMAPHORE_QUERY, 0, 0, FIELD(trace_semaphore_event, value), 2, "semaphore_query", "nobody had set it above 1"},
+    {TRACE_SEMAPHORE_QUERY, 0, 0, FIELD(trace_semaphore_event, value), 2, "semaphore_query", "nothing had set it above 1"},
     {TRACE_BUFFER_CREATE, 0, 0, offsetof(struct trace_event, ticket), 8, 0, "buffer_create", "no ticket"},
 };
 
@@ -124,18 +124,18 @@ static const struct wrong wrongs[] = {
 static const struct wrong queue_wrongs[] = {
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, buffer), QUEUES_DONE, "submit #s0", "semaphore 'done' is no buffer"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, buffer), 99, "submit #s0", "buffer 99 does not exist"},
-    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, offset), 1024 - QUEUES_BYTES + 1, "submit #s0", "leave buffer 'slab', which has 1024"},
-    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), 1024, "submit #s0", "leave buffer 'slab'"},
-    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), UINT64_MAX, "submit #s0", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, offset), 1024 - QUEUES_BYTES + 1, "submit #s0", "exceed buffer 'slab', which has 1024"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), 1024, "submit #s0", "exceed buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), UINT64_MAX, "submit #s0", "exceed buffer 'slab'"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), 11, "submit #s0", "operation 11 does not exist"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), UINT32_MAX, "submit #s0", "operation 4294967295"},
     {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_EVENT, "submit #s1", "is no buffer"},
-    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_RESULT, "submit #s1", "leave buffer 'result', which has 64"},
-    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, offset), UINT64_MAX, "submit #s1", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_RESULT, "submit #s1", "exceed buffer 'result', which has 64"},
+    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, offset), UINT64_MAX, "submit #s1", "exceed buffer 'slab'"},
     {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_WRITE, "submit #s2", "operation 9 with 1 command buffer"},
     {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_COLLECTIVE, "submit #s2", "operation 10 with 1 command buffer"},
-    {TRACE_SUBMIT, 0, 3, FIELD(trace_submit, size), 65, "submit #s3", "leave buffer 'result'"},
-    {TRACE_SUBMIT, 0, 4, FIELD(trace_submit, offset), 1024, "submit #s4", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 3, FIELD(trace_submit, size), 65, "submit #s3", "exceed buffer 'result'"},
+    {TRACE_SUBMIT, 0, 4, FIELD(trace_submit, offset), 1024, "submit #s4", "exceed buffer 'slab'"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), TRACE_OPERATION_FILL, "submit #s0", "operation 2 with 0 command buffers, not 1"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), TRACE_OPERATION_DISPATCH, "submit #s0", "operation 5 with 0 command buffers, not 1"},
     {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_BARRIER, "submit #s2", "operation 1 with 1 command buffer, not 0"},
@@ -143,12 +143,12 @@ static const struct wrong queue_wrongs[] = {
     {TRACE_SUBMIT, 0, 1, SUBMIT_VALUE(0, semaphore), QUEUES_SLAB, "submit #s1", "buffer 'slab' is no semaphore"},
     {TRACE_SUBMIT, 0, 3, SUBMIT_VALUE(1, value), UINT64_MAX, "submit #s3", "signal of semaphore 'done' with a reserved value"},
     {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_host_call, submission), 9, "host_call_begin", "submission #s9 does not exist"},
-    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_host_call, submission), 0, "host_call_begin", "#s0 calls no host"},
+    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_host_call, submission), 0, "host_call_begin", "#s0 has no host call"},
     {TRACE_HOST_CALL_BEGIN, 0, 1, FIELD(trace_host_call, submission), 1, "host_call_begin", "#s1 begins twice"},
-    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_event, status), HAL_IO, "host_call_end", "#s1 ends and did not begin"},
+    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_event, status), HAL_IO, "host_call_end", "#s1 ends without having begun"},
     {TRACE_HOST_CALL_END, 0, 0, FIELD(trace_host_call, submission), UINT64_MAX, "host_call_end", "does not exist"},
     {TRACE_HOST_CALL_END, 0, 1, FIELD(trace_host_call, submission), 1, "host_call_end", "#s1 ends twice"},
-    {TRACE_HOST_CALL_END, 0, 0, FIELD(trace_event, status), HAL_FAILED + 1, "host_call_end", "status 12: there are 1 to 11"},
+    {TRACE_HOST_CALL_END, 0, 0, FIELD(trace_event, status), HAL_FAILED + 1, "host_call_end", "status 12: 1 to 11 exist"},
 };
 /* clang-format on */
 
@@ -402,20 +402,20 @@ TEST_ON(wrong_orders_are_refused, const struct test_folder *folder)
            "submit #s7 (ticket 2): command buffer 1 has not");
     expect(folder, submit_one_shot_twice, HAL_CORRUPT, "submit #s1 (ticket 4): command buffer 1");
     expect(folder, use_destroyed, HAL_CORRUPT,
-           "host_write (ticket 3): buffer 'gone' was destroyed");
+           "host_write (ticket 3): buffer 'gone' has already been destroyed");
     expect(folder, use_before_creation, HAL_CORRUPT, "semaphore_signal (ticket 1): semaphore 1");
-    expect(folder, signal_backwards, HAL_CORRUPT, "has reached 5");
-    expect(folder, signal_below_observed, HAL_CORRUPT, "has reached 9");
-    expect(folder, fail_without_status, HAL_CORRUPT, "status 0: there are 1 to");
+    expect(folder, signal_backwards, HAL_CORRUPT, "has already reached 5");
+    expect(folder, signal_below_observed, HAL_CORRUPT, "has already reached 9");
+    expect(folder, fail_without_status, HAL_CORRUPT, "status 0: 1 to");
     expect(folder, fail_with_no_such_status, HAL_CORRUPT, "status 65535");
     expect(folder, fail_with_the_last_status, HAL_OK, "");
     expect(folder, call_the_host_too_late, HAL_CORRUPT,
            "host_call_begin (ticket 5): semaphore 'gone' was destroyed before the host call began");
-    expect(folder, ticket_given_twice, HAL_CORRUPT, "ticket 1 was given to threads 1 and 2");
+    expect(folder, ticket_given_twice, HAL_CORRUPT, "ticket 1 belongs to threads 1 and 2");
     expect(folder, outputs_before_the_submission, HAL_CORRUPT, "there is no submission #s0");
     expect(folder, outputs_outside, HAL_CORRUPT, "submission_outputs (ticket 4)");
     expect(folder, outputs_of_no_buffer, HAL_CORRUPT, "buffer 7 does not exist");
-    expect(folder, any_wait_for_nothing, HAL_CORRUPT, "but nobody had set it above 3");
+    expect(folder, any_wait_for_nothing, HAL_CORRUPT, "but nothing had set it above 3");
     expect(folder, any_wait_for_one, HAL_OK, "");
     expect(folder, overlapping_copy, HAL_CORRUPT, "overlap");
     expect(folder, touching_copy, HAL_OK, "");

@@ -77,7 +77,7 @@ TEST_ON(a_tolerance_lets_small_errors_pass, struct fixture *fixture)
     assert_exit(replay(fixture, "--device=cpu"), 1);
     assert_exit(replay(fixture, "--tolerance=abs:0.25", "--type=res*:f32"), 0);
     fixture_expect(fixture, fixture->out,
-                   "errors: 0 elements wrong, 2 other within the tolerance; largest "
+                   "errors: 0 elements wrong, 2 others different but within the tolerance; largest "
                    "0.25, relative 0.2, 2097152 ulp; expected 1.25, got 1 (f32) in "
                    "buffer 'result', offset 36");
     assert_exit(replay(fixture, "--tolerance=ulp:2,abs:0.2", "--type=#1:f32"), 1);
@@ -103,7 +103,7 @@ TEST_ON(a_nan_is_no_number, struct fixture *fixture)
     trace_of_ones(fixture, read);
     assert_exit(replay(fixture, "--tolerance=abs:1e9", "--type=f32"), 1);
     fixture_expect(fixture, fixture->out,
-                   "NaN: 1 expected, 0 got; where (e: only expected, a: only got, b: "
+                   "NaN: 1 expected, 0 actual; where (e: only expected, a: only actual, b: "
                    "both): [............................................................"
                    "e...]");
 }
@@ -178,7 +178,7 @@ TEST_ON(a_self_test_passes, struct fixture *fixture)
     char *const arguments[] = {"hal-replay", "--selftest", NULL};
     assert_exit(fixture_run(fixture, fixture->program, arguments), 0);
     fixture_expect(fixture, fixture->out,
-                   "ok       what was captured replays the same: 1 read-back");
+                   "ok       an unchanged capture replays identically: 1 read-back");
     fixture_expect(fixture, fixture->out, "ok       changed: one byte of an input: ");
     fixture_expect(fixture, fixture->out, "ok       changed: one command: ");
     fixture_expect(fixture, fixture->out, "ok       changed: one barrier: ");
@@ -302,7 +302,7 @@ TEST_ON(what_is_compared_with_stands_in_place_of_a_substitute, struct fixture *f
     fixture_expect(fixture, fixture->err, "--compare=one=absent.metal: No such file");
     fixture_write(fixture, "empty.metal", "");
     assert_exit(replay(fixture, "--compare=one=empty.metal"), 2);
-    fixture_expect(fixture, fixture->err, "--compare=one=empty.metal: the file is neither MSL");
+    fixture_expect(fixture, fixture->err, "--compare=one=empty.metal: the file is not MSL");
 }
 
 /* A trace of 20 ms, and a time limit that the first run is over: the least number of runs. */

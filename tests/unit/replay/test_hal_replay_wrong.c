@@ -34,7 +34,7 @@ TEST_ON(impossible_devices_are_named, struct fixture *fixture)
     every_build(&fixture->b, false);
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--quiet"), 4);
-    fixture_expect(fixture, fixture->err, "the recorded device (--device chooses another): ");
+    fixture_expect(fixture, fixture->err, "the recorded device (--device selects another): ");
     assert_int_equal(setenv("HAL_DEVICE", "cpu", 1), 0);
     assert_exit(replay(fixture, "--quiet"), 0);
     assert_int_equal(unsetenv("HAL_DEVICE"), 0);
@@ -116,11 +116,11 @@ TEST_ON(wrong_usage_is_explained, struct fixture *fixture)
         {"--what-if=drop-host-waits,", "expected coalesce-submissions"},
         {"--what-if=,drop-host-waits", "expected coalesce-submissions"},
         {"--what-if=queues=65", "(1 to 64)"},
-        {"--what-if=queues=2,queues=3", "'queues=3' comes after the same change with another"},
-        {"--what-if=drop-barriers,drop-barriers=all", "'drop-barriers=all' comes after"},
-        {"--what-if=drop-barriers=5,drop-barriers=6", "'drop-barriers=6' comes after"},
-        {"--dump=a@#sx=f", "--dump=a@#sx=f: '#sx' is no place: #s12 is submission 12"},
-        {"--dump=a@b@c=f", "--dump=a@b@c=f: 'c' is no place: "},
+        {"--what-if=queues=2,queues=3", "'queues=3' repeats a change with another"},
+        {"--what-if=drop-barriers,drop-barriers=all", "'drop-barriers=all' repeats a change"},
+        {"--what-if=drop-barriers=5,drop-barriers=6", "'drop-barriers=6' repeats a change"},
+        {"--dump=a@#sx=f", "--dump=a@#sx=f: '#sx' is not a locator: #s12 is submission 12"},
+        {"--dump=a@b@c=f", "--dump=a@b@c=f: 'c' is not a locator: "},
         {"--dump=a@1", "--dump=a@1: not BUFFER@PLACE=FILE"},
         {"--dump=@1=f", "--dump=@1=f: not BUFFER@PLACE=FILE"},
         {"--dump=a@1=", "--dump=a@1=: not BUFFER@PLACE=FILE"},
@@ -136,7 +136,7 @@ TEST_ON(wrong_usage_is_explained, struct fixture *fixture)
         fixture_expect(fixture, fixture->err, wrong[i][1]);
     }
     assert_exit(replay(fixture, "--what-if=queues=2", "--what-if=queues=3"), 2);
-    fixture_expect(fixture, fixture->err, "--what-if=queues=3: 'queues=3' comes after the same");
+    fixture_expect(fixture, fixture->err, "--what-if=queues=3: 'queues=3' repeats a change");
     assert_exit(replay(fixture, "--what-if=queues=2", "--threshold=5"), 2);
     fixture_expect_one_line(fixture);
     fixture_expect(fixture, fixture->err, "--threshold needs --compare");
@@ -149,7 +149,7 @@ TEST_ON(wrong_usage_is_explained, struct fixture *fixture)
                             (char *[]){"hal-replay", "--verify", fixture->path, NULL}),
                 2);
     fixture_expect_one_line(fixture);
-    fixture_expect(fixture, fixture->err, "is verified without any option");
+    fixture_expect(fixture, fixture->err, "is verified by default");
     assert_exit(replay(fixture, "--help"), 0);
     fixture_expect(fixture, fixture->out, "usage: hal-replay");
     assert_exit(replay(fixture, "--version"), 0);

@@ -267,7 +267,7 @@ TEST_ON(a_range_has_what_runs_late, struct fixture *f)
                                         .has_stop = true,
                                         .stop = at_dispatch(2, 0)};
         assert_int_equal(replay_inspect_run(&range, &result), HAL_NOT_FOUND);
-        assert_non_null(strstr(hal_message(), by_the_last ? "runs only behind #s2.d0" : "d0"));
+        assert_non_null(strstr(hal_message(), by_the_last ? "runs only after #s2.d0" : "d0"));
         replay_plan_destroy(f->plan);
     }
     f->plan = before;
@@ -401,7 +401,7 @@ TEST_ON(what_is_not_there_is_named, struct fixture *f)
     assert_string_equal(hal_message(), "no buffer 'absent' is alive at #s1");
     dump.where = at_dispatch(1, 2);
     assert_int_equal(replay_inspect_run(&what, &result), HAL_NOT_FOUND);
-    assert_string_equal(hal_message(), "the replay does not come to #s1.d2");
+    assert_string_equal(hal_message(), "the replay does not reach #s1.d2");
 }
 
 /* A dispatch that changes what it reads finds the same each time. */

@@ -275,7 +275,7 @@ TEST_ON(buffers_have_a_budget, struct fixture *fixture)
     assert_int_equal(builder_close(&fixture->b, NULL), HAL_OK);
     assert_int_equal(load(fixture, 2 * size - 1, &plan), HAL_NO_MEMORY);
     assert_non_null(strstr(hal_message(), "buffer_create (ticket 4)"));
-    assert_non_null(strstr(hal_message(), "6291456 bytes, beside 6291456 bytes"));
+    assert_non_null(strstr(hal_message(), "6291456 bytes, with 6291456 bytes"));
     assert_int_equal(load(fixture, 2 * size, &plan), HAL_OK);
     assert_int_equal(replay_plan_get_info(plan)->peak_buffer_bytes, 2 * size);
     replay_plan_destroy(plan);

@@ -275,7 +275,7 @@ TEST_ON(categories_are_kept, struct play_fixture *fixture)
     play_submit(b, 0, 40, NULL, &one);
     play_wait_for(b, &one);
     assert_int_equal(play_often(fixture, 1, &report), HAL_INVALID);
-    assert_non_null(strstr(hal_message(), "categories 0x2: a transfer is of 0x1"));
+    assert_non_null(strstr(hal_message(), "categories 0x2: a transfer has 0x1"));
 }
 
 TEST_ON(kernels_that_do_not_compile_are_named, struct play_fixture *fixture)
@@ -303,8 +303,8 @@ TEST_ON(substitutes_take_what_is_bound, struct play_fixture *fixture)
     static const struct {
         const char *data, *message;
     } known[] = {
-        {other, "kernel 'one' takes buffer 0 of set 0, and its substitute does not"},
-        {more, "kernel 'one' takes no buffer 3 of set 0, and its substitute does"},
+        {other, "kernel 'one' uses buffer 0 of set 0, but its substitute does not"},
+        {more, "kernel 'one' does not use buffer 3 of set 0, but its substitute does"},
         {source, NULL},
     };
     fixture_need_compiler(fixture->device);

@@ -219,7 +219,7 @@ TEST_ON(a_known_failure_is_no_excuse_for_others, struct play_fixture *fixture)
     builder_semaphore_wait(b, HAL_WAIT_ALL, values, 2, INT64_MAX);
     assert_int_equal(play_often(fixture, 1, &report), HAL_OK);
     assert_int_equal(report.different_outcomes, 1);
-    assert_non_null(strstr(report.first_outcome, "semaphore 'done' fails, which it did not"));
+    assert_non_null(strstr(report.first_outcome, "semaphore 'done' fails, but did not"));
 }
 
 /* One of two has failed: a wait for any goes on with the other, a wait for all does not. */

@@ -277,13 +277,13 @@ TEST_ON(no_lie_is_the_same, struct fixture *f)
         enum lie lie;
         const char *message;
     } lies[] = {
-        {NOTHING, "did not hand over read-back"},
-        {ONE_READ, "did not hand over read-back"},
-        {DOUBLED, "something else in place of read-back"},
-        {SWAPPED, "something else in place of read-back"},
-        {SHORT, "bytes of another number than those of read-back"},
-        {LONG, "bytes of another number than those of read-back"},
-        {FLOOD, "something else in place of read-back"},
+        {NOTHING, "did not send read-back"},
+        {ONE_READ, "did not send read-back"},
+        {DOUBLED, "something other than read-back"},
+        {SWAPPED, "something other than read-back"},
+        {SHORT, "the wrong number of bytes for read-back"},
+        {LONG, "the wrong number of bytes for read-back"},
+        {FLOOD, "something other than read-back"},
         {UNKNOWN_KIND, "sent a message of kind 77"},
         {UNKNOWN_STATUS, "sent a status 99"},
         {ENDLESS_MESSAGE, "xxxxx"},

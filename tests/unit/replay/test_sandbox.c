@@ -385,7 +385,7 @@ TEST_ON(results_come_out_and_nothing_else, struct fixture *fixture)
     assert_false(can_open(fixture->results[1], O_RDONLY)); /* it made none */
     assert_int_equal(bring_results(fixture, make_link), HAL_CORRUPT);
     assert_int_equal(bring_results(fixture, make_holes), HAL_CORRUPT);
-    assert_non_null(strstr(hal_message(), "is no usual file"));
+    assert_non_null(strstr(hal_message(), "is not a regular file"));
     assert_true(can_open(fixture->results[0], O_RDONLY)); /* as it was */
 }
 
@@ -457,7 +457,7 @@ TEST_ON(ends_are_told_and_clean, struct fixture *fixture)
     desc.time_ns = INT64_C(50000000);
     desc.deadline_ns = hal_deadline_ns(desc.time_ns);
     assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_TIMEOUT);
-    assert_non_null(strstr(hal_message(), "longer than its limit of 50.000 ms (--time-limit)"));
+    assert_non_null(strstr(hal_message(), "exceeded its limit of 50.000 ms (--time-limit)"));
 #if defined(__x86_64__)
     desc = describe(fixture, call_as_another_machine);
     assert_int_equal(test_run_sandbox(&desc, &exit_status), HAL_FAILED);

@@ -367,7 +367,7 @@ TEST_ON(one_barrier_goes_by_its_number, struct fixture *f)
     replay_plan_destroy(other);
     const struct replay_what_if third = {.barriers = REPLAY_BARRIERS_ONE, .barrier = 2};
     assert_int_equal(replay_plan_what_if(f->plan, &third, &f->info, &other), HAL_NOT_FOUND);
-    assert_string_equal(hal_message(), "there is no barrier 2: the trace has 2 of them");
+    assert_string_equal(hal_message(), "there is no barrier 2: the trace has 2");
 }
 
 /* ---- Command buffers and queues ---- */

@@ -79,7 +79,7 @@ TEST(numbers_times_and_polls_do_not_matter)
 {
     assert_int_equal(compare(&(struct variation){0}), 0);
     says("same: submissions 4 same, 0 changed, 0 only in A, 0 only in B; commands 12 same");
-    says("contents: 7 same, 0 different, 0 not known; device time of submissions that both have: "
+    says("contents: 7 same, 0 different, 0 unknown; device time of submissions in both: "
          "2.000 us and 2.000 us");
     assert_int_equal(compare(&(struct variation){.id_base = 1000}), 0);
     assert_int_equal(compare(&(struct variation){.begin_ns = 123456789}), 0);
@@ -136,7 +136,7 @@ TEST(a_stripped_trace_is_the_same)
     write_run("a.pb.zst", &(struct variation){0});
     assert_int_equal(run("strip -f -o s.pb.zst a.pb.zst"), 0);
     assert_int_equal(run("diff a.pb.zst s.pb.zst"), 0);
-    says("contents: 7 same, 0 different, 0 not known");
+    says("contents: 7 same, 0 different, 0 unknown");
     write_run("b.pb.zst", &(struct variation){.other_update = true, .other_output = true});
     assert_int_equal(run("strip -f -o t.pb.zst b.pb.zst"), 0);
     assert_int_equal(run("diff s.pb.zst t.pb.zst"), 1);
@@ -290,7 +290,7 @@ TEST(how_a_capture_cuts_stores_does_not_matter)
         {.before = store_whole, .after = change_filled},
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        if (compare_mapped(&plain, &same[i]) != 0 || !strstr(output, " 0 different, 0 not decided"))
+        if (compare_mapped(&plain, &same[i]) != 0 || !strstr(output, " 0 different, 0 undecided"))
             fail_msg("%zu: %s", i, output);
         says("mapped memory: ");
         assert_int_equal(run("diff b.pb.zst a.pb.zst"), 0);
@@ -306,7 +306,7 @@ TEST(other_bytes_in_mapped_memory_are_found)
         compare_mapped(&plain, &(struct mapped_run){.before = store_other, .after = see_filled}),
         1);
     says("! #s0: other bytes in mapped memory: 'shared', 1 byte at 5\n");
-    says(" 1 different, 0 not decided");
+    says(" 1 different, 0 undecided");
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_less, .after = see_filled}), 1);
     says("! #s0: other bytes in mapped memory: 'shared', 2 bytes at 10\n");
@@ -318,7 +318,7 @@ TEST(other_bytes_in_mapped_memory_are_found)
     says("! #s0: other bytes in mapped memory: 'shared', 32 bytes at 0\n");
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_whole, .after = see_other}), 1);
-    says("! in the end: other bytes in mapped memory: 'shared', 1 byte at 63\n");
+    says("! at the end: other bytes in mapped memory: 'shared', 1 byte at 63\n");
     assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
     assert_int_equal(run("diff -q a.pb.zst b.pb.zst"), 1);
 }
@@ -331,13 +331,13 @@ TEST(what_a_capture_cannot_tell_is_no_difference)
     assert_int_equal(
         compare_mapped(&plain, &(struct mapped_run){.before = store_whole, .after = store_rest}),
         0);
-    says(" 0 different, 32 not decided: the host stored them in one of the two");
+    says(" 0 different, 32 undecided: the host stored them in one trace");
     assert_int_equal(
         compare_mapped(
             &(struct mapped_run){.before = store_whole, .stays_mapped = true},
             &(struct mapped_run){.before = store_whole, .after = store_rest, .stays_mapped = true}),
         0);
-    says(" 0 different, 0 not decided\n");
+    says(" 0 different, 0 undecided\n");
 }
 
 TEST(stripped_stores_are_the_same)
@@ -346,7 +346,7 @@ TEST(stripped_stores_are_the_same)
     assert_int_equal(compare_mapped(&plain, &plain), 0);
     assert_int_equal(run("strip -f -o s.pb.zst a.pb.zst"), 0);
     assert_int_equal(run("diff a.pb.zst s.pb.zst"), 0);
-    says(" 0 different, 0 not decided\n");
+    says(" 0 different, 0 undecided\n");
 }
 
 /* ---- Transient memory ---- */
@@ -434,7 +434,7 @@ TEST(damaged_contents_are_not_the_same)
     write_undigested("a.pb.zst", bytes, sizeof bytes);
     write_undigested("b.pb.zst", bytes, sizeof bytes);
     assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
-    says("contents: 1 same, 0 different, 0 not known");
+    says("contents: 1 same, 0 different, 0 unknown");
     change_a_byte("b.pb.zst", bytes, sizeof bytes);
     assert_int_equal(run("diff a.pb.zst b.pb.zst"), 3);
     says("b.pb.zst");
@@ -448,7 +448,7 @@ TEST(trouble_is_two)
 {
     write_run("a.pb.zst", &(struct variation){0});
     assert_int_equal(run("diff a.pb.zst"), 2);
-    says("which two files");
+    says("two files are needed");
     assert_int_equal(run("diff a.pb.zst missing"), 3);
     says("No such file");
     assert_int_equal(run("diff --limit=x a.pb.zst a.pb.zst"), 2);

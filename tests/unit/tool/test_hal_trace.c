@@ -133,10 +133,10 @@ TEST(help_and_version)
 TEST(wrong_usage)
 {
     static const char *const wrong[][2] = {
-        {"", "which command"},
+        {"", "no command given"},
         {"--nonsense", "--nonsense"},
         {"paint t.pb.zst", "paint"},
-        {"info", "which file"},
+        {"info", "no file given"},
         {"info --x t.pb.zst", "--x"},
         {"dump a b", "'b'"},
         {"dump -q t.pb.zst", "-q"},
@@ -237,10 +237,10 @@ TEST(info_says_how_the_capture_went)
                                         "threads waited 3 times for the writer, ",
                                         "4 reads as digests only",
                                         "recovered: the process ended before the capture did",
-                                        "over the budget, hence digests only: 2.0 KiB",
-                                        "5 calls that no replay can do",
+                                        "digests only, over the budget: 2.0 KiB",
+                                        "5 calls that cannot be replayed",
                                         "recording took ",
-                                        "clock      tsc, seen at most 17 ns from the system's"};
+                                        "clock      tsc, at most 17 ns from the system's"};
     static const char *const members[] = {"\"ring_stalls\":3",       "\"digest_only\":4",
                                           "\"recovered\":true",      "\"clock_error_ns\":17",
                                           "\"unsupported_calls\":5", "\"over_budget_bytes\":2048",

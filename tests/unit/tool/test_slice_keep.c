@@ -58,7 +58,7 @@ static void record_layout(struct trace_builder *b, uint64_t layout, uint64_t set
 }
 
 /* Each submission has a command buffer of its own, with two dispatches whose stacks and times are
- * known; for those of #s1 there is a call that no replay can do, and one that failed, which the
+ * known; for those of #s1 there is a call that cannot be replayed, and one that failed, which the
  * health does not count. The kernel has one of two layouts. */
 static int write_trace(void **state)
 {

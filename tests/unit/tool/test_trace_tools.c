@@ -116,11 +116,11 @@ TEST(races_are_listed)
     assert_string_equal(
         output,
         "race: #s0 (fill, command 0 of command buffer 0) writes, #s1 (fill, command 0 of command "
-        "buffer 0) writes: 32 bytes at 32 of buffer 1 'out', no semaphore or wait of the host "
+        "buffer 0) writes: 32 bytes at 32 of buffer 1 'out', no semaphore or host wait "
         "between\n"
         "race: #s1 (fill, command 0 of command buffer 0) writes, the host's read at ticket 8 "
         "reads: "
-        "4 bytes at 80 of buffer 1 'out', no semaphore or wait of the host between\n"
+        "4 bytes at 80 of buffer 1 'out', no semaphore or host wait between\n"
         "racing.pb.zst: 2 races, 0 more are possible\n");
 }
 

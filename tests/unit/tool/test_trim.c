@@ -386,19 +386,19 @@ TEST(only_what_is_needed_stays)
     struct machine m;
     write_known("k.pb.zst");
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 k.pb.zst"), 0);
-    says("1 submission, 0 more that they need, 1 as barriers");
+    says("1 submission, 0 dependencies, 1 as barriers");
     interpret("t.pb.zst", &m, 0);
     assert_int_equal(m.works, 1);
     assert_int_equal(m.reads, 1);
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=3..3 k.pb.zst"), 0);
-    says("1 submission, 1 more that they need, 2 as barriers");
+    says("1 submission, 1 dependency, 2 as barriers");
     interpret("t.pb.zst", &m, 0);
     assert_int_equal(m.works, 2);
     assert_int_equal(m.reads, 1);
     assert_int_equal(run("hal-trace info t.pb.zst"), 0);
-    says("changed    trim --submissions=3..3: 1 submission, 1 more");
+    says("changed    trim --submissions=3..3: 1 submission, 1 dependency");
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --scope=alone k.pb.zst"), 0);
-    says("1 submission, 0 more that they need, 1 as barriers");
+    says("1 submission, 0 dependencies, 1 as barriers");
     assert_int_equal(run("hal-trace dump t.pb.zst | grep -c 'scope_begin name=\"alone\"'"), 0);
     assert_int_equal(run("hal-trace dump t.pb.zst | grep 'buffer_create'"), 0);
     assert_null(strstr(output, "buffer=1 "));
@@ -429,7 +429,7 @@ TEST(what_waits_for_itself_alone_goes)
     builder_semaphore_wait(&b, 0, &inner[1], 1, INT64_MAX);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s0 w.pb.zst"), 0);
-    says("1 submission, 0 more that they need, 0 as barriers");
+    says("1 submission, 0 dependencies, 0 as barriers");
     interpret("t.pb.zst", &m, 0);
 }
 
@@ -458,7 +458,7 @@ TEST(what_was_overwritten_is_not_needed)
         builder_host_read(&b, 4, 0, bytes, BYTES);
         assert_int_equal(builder_close(&b, NULL), HAL_OK);
         assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 o.pb.zst"), 0);
-        says(half ? "1 submission, 2 more that they need" : "1 submission, 1 more that they need");
+        says(half ? "1 submission, 2 dependencies" : "1 submission, 1 dependency");
         interpret("t.pb.zst", &m, 0);
         assert_int_equal(m.works, 2 + half);
         assert_int_equal(m.reads, 1);
@@ -470,9 +470,9 @@ TEST(files_are_read_and_written_by_what_is_needed)
 {
     static const struct {
         const char *trimmed, *says;
-    } cases[] = {{"#s1", "1 submission, 1 more that they need"},
-                 {"#s2", "1 submission, 2 more that they need"},
-                 {"#s3", "1 submission, 0 more that they need"}};
+    } cases[] = {{"#s1", "1 submission, 1 dependency"},
+                 {"#s2", "1 submission, 2 dependencies"},
+                 {"#s3", "1 submission, 0 dependencies"}};
     struct trace_builder b;
     struct world world;
     open_trace(&b, "f.pb.zst", &world);
@@ -514,7 +514,7 @@ TEST(usage_and_failures)
     } cases[] = {
         {"trim -o x.pb.zst k.pb.zst", 2, "either --submissions"},
         {"trim -o x.pb.zst --submissions=5-3 k.pb.zst", 2, "5-3"},
-        {"trim -o x.pb.zst --submissions= k.pb.zst", 2, "is no range of places"},
+        {"trim -o x.pb.zst --submissions= k.pb.zst", 2, "is not a range of locators"},
         {"trim -o x.pb.zst --submissions=99 k.pb.zst", 3, "no submission #s99"},
         {"trim -o x.pb.zst --scope=none k.pb.zst", 3, "scope 'none'"},
         {"trim --submissions=1 k.pb.zst", 2, "-o OUTPUT"},
@@ -525,11 +525,11 @@ TEST(usage_and_failures)
         {"strip k.pb.zst", 2, "-o OUTPUT"},
         {"strip -o x.pb.zst --reads-only --executables k.pb.zst", 2, "either"},
         {"strip -o there k.pb.zst", 3, "exists"},
-        {"merge -o x.pb.zst k.pb.zst", 2, "Two at least"},
+        {"merge -o x.pb.zst k.pb.zst", 2, "at least two files"},
         {"merge -o x.pb.zst --clock=sun k.pb.zst k.pb.zst", 2, "--clock=sun"},
         {"merge -o x.pb.zst k.pb.zst missing", 3, "No such file"},
         {"recompress -o x.pb.zst --wrong k.pb.zst", 2, "--wrong"},
-        {"recompress -o x.pb.zst cut.pb.zst", 3, "not whole"},
+        {"recompress -o x.pb.zst cut.pb.zst", 3, "is incomplete"},
     };
     write_known("k.pb.zst");
     assert_int_equal(run("touch there; head -c -600 k.pb.zst > cut.pb.zst"), 0);
@@ -544,7 +544,7 @@ TEST(usage_and_failures)
     /* What is left of a file that was cut off is what the rest is made of, and it is said. */
     assert_int_equal(run("hal-trace strip -f -o x.pb.zst cut.pb.zst && hal-trace info x.pb.zst"),
                      0);
-    says("cut off before");
+    says("had been cut off");
     assert_int_equal(run("rm x.pb.zst"), 0);
 }
 

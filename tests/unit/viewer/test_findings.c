@@ -287,7 +287,7 @@ TEST(results_that_never_get_to_the_host_are_dead)
         assert_true((dead != NULL) == (cases[i].dead > 0));
         if (dead) {
             char words[32];
-            snprintf(words, sizeof words, "buffers like %s,", cases[i].buffer);
+            snprintf(words, sizeof words, "buffers such as %s,", cases[i].buffer);
             assert_int_equal(dead->count, 2 * cases[i].dead);
             assert_in_range(dead->cost_ns, 40 * cases[i].dead / 3 - 1, 40 * cases[i].dead / 3 + 1);
             assert_non_null(strstr(dead->evidence, words));

@@ -293,7 +293,7 @@ TEST(the_screen_s_thread_reads_nothing)
             fail_msg("panel %s is made anew", panels[i]);
     }
     type(&f, "n");
-    assert_null(strstr(f.view->message, "nothing was searched for"));
+    assert_null(strstr(f.view->message, "no previous search"));
     type(&f, "c"); /* it was shown */
     assert_string_equal(f.view->message, "");
     type(&f, "c");
@@ -367,7 +367,7 @@ TEST(what_was_given_up_stays_so)
     grow_to(3, false);
     begin(&f);
     type(&f, "6<Esc>");
-    assert_string_equal(f.view->message, "given up: kernels");
+    assert_string_equal(f.view->message, "cancelled: kernels");
     grow_to(6, false);
     f.follow.next_ns = 0;
     view_follow_look(&f.follow, &f.model, &f.view);
@@ -486,7 +486,7 @@ TEST(a_killed_capture_does_not_go_on)
     assert_null(f.model->health);
     assert_false(f.model->grows);
     assert_true(shows(&f, " incomplete "));
-    assert_string_equal(f.view->message, "the capture was left without an end");
+    assert_string_equal(f.view->message, "the capture ended without completing the file");
     assert_non_null(strstr(f.model->truncated, "'hal-trace recover' has the rest"));
     end_of_jobs(&f);
     end(&f);

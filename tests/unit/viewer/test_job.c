@@ -197,7 +197,7 @@ TEST(orders_of_what_is_not_there_say_why)
         type(view, panels[i]);
         view_draw(view, &screen);
         type(view, "S");
-        assert_int_equal(strncmp(view->message, "being looked for, ", 18), 0);
+        assert_int_equal(strncmp(view->message, "searching, ", 11), 0);
         view_destroy(view);
     }
     view_screen_finish(&screen);
@@ -209,8 +209,7 @@ TEST(jumps_wait_for_iterations)
     struct view *view = create_live();
     for (int i = 0; i < 2; i++) {
         type(view, "t");
-        assert_string_equal(view->message,
-                            "iterations are being looked for: again when they are there");
+        assert_string_equal(view->message, "searching for iterations: try again when it is done");
         finish(view);
     }
     type(view, "t");
@@ -255,14 +254,14 @@ TEST(escape_gives_up)
     const struct {
         const char *keys, *message;
         enum view_job_kind kind;
-    } cases[] = {{"&name~mul<Enter>", "given up: filter", VIEW_JOB_FILTER},
-                 {"6", "given up: kernels", VIEW_JOB_KERNELS},
-                 {"c", "given up: critical path", VIEW_JOB_PATH},
-                 {"i", "given up: counters", VIEW_JOB_COUNTERS},
-                 {compared, "given up: comparison", VIEW_JOB_DIFFERENCE},
-                 {"5", "given up: findings", VIEW_JOB_FINDINGS},
-                 {"g30%<Enter>vg60%<Enter>v", "given up: kernels", VIEW_JOB_KERNELS},
-                 {"3S", "given up: sorting", VIEW_JOB_SORT}};
+    } cases[] = {{"&name~mul<Enter>", "cancelled: filter", VIEW_JOB_FILTER},
+                 {"6", "cancelled: kernels", VIEW_JOB_KERNELS},
+                 {"c", "cancelled: critical path", VIEW_JOB_PATH},
+                 {"i", "cancelled: counters", VIEW_JOB_COUNTERS},
+                 {compared, "cancelled: comparison", VIEW_JOB_DIFFERENCE},
+                 {"5", "cancelled: findings", VIEW_JOB_FINDINGS},
+                 {"g30%<Enter>vg60%<Enter>v", "cancelled: kernels", VIEW_JOB_KERNELS},
+                 {"3S", "cancelled: sorting", VIEW_JOB_SORT}};
     struct view_screen screen = {0};
     assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -317,7 +316,7 @@ TEST(kernels_are_those_of_the_range)
         assert_int_equal(view_job_runs(view, VIEW_JOB_RANGE), live);
         type(view, "<Esc>");
         if (live)
-            assert_string_equal(view->message, "given up: range's kernels");
+            assert_string_equal(view->message, "cancelled: range's kernels");
         draw_until_done(view, &screen);
         assert_int_equal(tells_kernels(view), !live);
         type(view, "vg30%<Enter>vg60%<Enter>v");

@@ -492,8 +492,8 @@ static bool note_progress(void *user, struct trace_reader *reader, uint64_t read
     view_screen_write_text(&cells, file, (struct view_text_form){0});
     fclose(file);
     assert_non_null(strstr(text, "b.pb.zst"));
-    assert_non_null(strstr(text, "q or Esc gives up"));
-    assert_true((strstr(text, "being arranged") != NULL) == (read == total));
+    assert_non_null(strstr(text, "q or Esc cancels"));
+    assert_true((strstr(text, "preparing") != NULL) == (read == total));
     free(text);
     view_screen_finish(&cells);
     return told->go_on;

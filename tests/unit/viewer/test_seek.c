@@ -184,7 +184,7 @@ TEST(keys_are_answered_meanwhile)
     view_screen_finish(&screen);
     type("<Esc>");
     assert_false(view_has_steps(view));
-    assert_string_equal(view->message, "the search was given up");
+    assert_string_equal(view->message, "the search was cancelled");
     type("n");
     assert_true(view_has_steps(view));
     const int64_t span_ns = view->window.span_ns;

@@ -206,11 +206,11 @@ TEST(search_finds_labels_on_any_track)
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
                      model->scopes[3].begin_ns);
     type("n");
-    assert_string_equal(view->message, "went on from the start: no later match");
+    assert_string_equal(view->message, "continued from the start: no later match");
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
                      model->scopes[1].begin_ns);
     type("N");
-    assert_string_equal(view->message, "went on from the end: no earlier match");
+    assert_string_equal(view->message, "continued from the end: no earlier match");
     assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
                      model->scopes[3].begin_ns);
     type("N");
@@ -224,7 +224,7 @@ TEST(search_finds_labels_on_any_track)
     type("/nothing like this<Enter>");
     assert_string_equal(view->message, "nothing matches 'nothing like this'");
     type("/[<Enter>");
-    assert_non_null(strstr(view->message, "is no regular expression"));
+    assert_non_null(strstr(view->message, "is not a regular expression"));
     type("/token<Esc>");
     assert_null(view->prompt);
 }
@@ -401,8 +401,8 @@ TEST(filters_know_names_and_queues)
     assert_int_equal(view->filter->passed, 0);
     static const char *const wrong[][2] = {{"dur>x", "expected a time"},
                                            {"queue=64", "expected a number below 64"},
-                                           {"size=3", "is none of name~mul"},
-                                           {"name~[", "is no regular expression"},
+                                           {"size=3", "is not one of name~mul"},
+                                           {"name~[", "is not a regular expression"},
                                            {"a b c d e f g h i", "more than 8 terms"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         type("\\&");

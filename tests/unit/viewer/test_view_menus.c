@@ -32,7 +32,7 @@ TEST(hidden_tracks_are_listed_and_shown_one_by_one)
     assert_int_equal(view_row_count(view), rows - 2);
     type("X");
     assert_non_null(view->menu);
-    const int title = row_with("show again");
+    const int title = row_with("show hidden tracks again");
     assert_true(title > 0);
     assert_non_null(strstr(row_text(title + 1), "all of them"));
     assert_non_null(strstr(row_text(title + 2), first));
@@ -113,7 +113,7 @@ TEST(a_track_is_moved_up_and_down)
 TEST(a_click_chooses)
 {
     type("jxX");
-    const int title = row_with("show again");
+    const int title = row_with("show hidden tracks again");
     const struct view_pointer all = {.kind = VIEW_POINTER_CLICK, .row = title + 1, .column = 9};
     view_point(view, all);
     assert_null(view->menu);

@@ -204,7 +204,7 @@ TEST(iterations_are_found_without_names)
     assert_true(its.list[0].warm_up);
     struct view_lines lines = {0};
     view_iterations_lines(&its, &lines);
-    assert_non_null(strstr(lines.text, "warm-up\t1 iteration at the start, left out"));
+    assert_non_null(strstr(lines.text, "warm-up\t1 iteration at the start, excluded"));
     view_lines_finish(&lines);
     assert_true(its.list[6].outlier);
     assert_true(its.list[11].outlier);

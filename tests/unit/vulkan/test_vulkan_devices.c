@@ -233,7 +233,7 @@ TEST(devices_that_cannot)
     shim->facts = (struct vulkan_shim_facts){.has_no_timelines = true};
     fails(hal_device_open("vulkan", &device), HAL_UNSUPPORTED, "timeline semaphores");
     shim->facts = (struct vulkan_shim_facts){.computes_nowhere = true};
-    fails(hal_device_open("vulkan", &device), HAL_UNSUPPORTED, "no queue", "computes");
+    fails(hal_device_open("vulkan", &device), HAL_UNSUPPORTED, "no queue", "supports compute");
     forget(NULL);
     device = open_device("vulkan");
     works_on(device, 0);

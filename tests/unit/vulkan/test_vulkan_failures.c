@@ -168,9 +168,9 @@ TEST(work_without_an_end)
     fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_DEVICE_LOST, "'for ever'", "20.000 ms",
           "watchdog");
     atomic_store(&shim->wait_result, 0);
-    fails(submit(device, &work.commands, 1, late, 1), HAL_DEVICE_LOST, "given up", "'for ever'");
-    fails(hal_semaphore_wait(late, 1, PATIENCE_NS), HAL_DEVICE_LOST, "given up", "'for ever'");
-    fails(hal_device_wait_idle(device, PATIENCE_NS), HAL_DEVICE_LOST, "given up", "'for ever'");
+    fails(submit(device, &work.commands, 1, late, 1), HAL_DEVICE_LOST, "abandoned", "'for ever'");
+    fails(hal_semaphore_wait(late, 1, PATIENCE_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
+    fails(hal_device_wait_idle(device, PATIENCE_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
     ok(hal_buffer_write(fine.buffer, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
     ok(submit(other, &fine.commands, 1, fine.done, 1));
     ok(hal_semaphore_wait(fine.done, 1, PATIENCE_NS));

@@ -300,7 +300,7 @@ static void draw_source(struct view *view, struct view_area area)
     uint8_t values[ROW_BYTES];
     bool known[ROW_BYTES];
     uint32_t piece;
-    char name[96], source[128] = "nothing is known of it at this moment";
+    char name[96], source[128] = "nothing is known about it at this moment";
     const uint64_t offset = p->row * ROW_BYTES;
     const uint64_t rest = m->buffers[p->buffer].bytes - offset;
     view_contents_at(p->contents, p->buffer, until_ns(view), offset, values, known,
@@ -308,7 +308,7 @@ static void draw_source(struct view *view, struct view_area area)
     if (piece != VIEW_NO_REF) {
         const struct view_piece *from = &m->pieces[piece];
         if (from->time_ns == VIEW_NO_TIME)
-            snprintf(source, sizeof source, "as the capture found it");
+            snprintf(source, sizeof source, "as at the begin of the capture");
         else
             snprintf(source, sizeof source, "%s at %s",
                      view_class_info((enum view_class)from->class)->name,

@@ -153,15 +153,14 @@ void view_next_finding(struct view *view, int key)
         choose(view, at == SIZE_MAX ? 0 : (at + 1) % all);
     } else if (view_job_runs(view, VIEW_JOB_FINDINGS)) {
         panel_of(view)->awaited = view->keys;
-        view_say(view, "findings are being looked for; the first one comes to you, unless "
-                       "you go on meanwhile");
+        view_say(view, "searching for findings; the first one will be selected unless you move on");
     } else {
         view_say(view, "nothing was found");
     }
 }
 
 static const struct view_binding bindings[] = {
-    {'S', VIEW_KEY_NONE, "S", "sort by what to do first, cost, number, place", view_list_sort},
+    {'S', VIEW_KEY_NONE, "S", "sort by priority, cost, count, position", view_list_sort},
     {0, 0, NULL, NULL, NULL},
 };
 
@@ -169,8 +168,7 @@ static const struct view_binding bindings[] = {
 
 static void init(struct view *view)
 {
-    static const char *const names[ORDERS] = {"what to do first", "cost", "number of things",
-                                              "place in time"};
+    static const char *const names[ORDERS] = {"priority", "cost", "count", "position in time"};
     static const struct view_ordering ordering = {VIEW_JOB_SORT_FINDINGS, "findings", names, ORDERS,
                                                   sort_key};
     *panel_of(view) = (struct panel){

@@ -221,7 +221,7 @@ void view_next_iteration(struct view *view, int key)
     char text[256];
     if (!its &&
         (view_job_runs(view, VIEW_JOB_KERNELS) || view_job_runs(view, VIEW_JOB_ITERATIONS))) {
-        view_say(view, "iterations are being looked for: again when they are there");
+        view_say(view, "searching for iterations: try again when it is done");
         return;
     }
     if (!its || !its->list_count) {

@@ -220,7 +220,7 @@ void view_next_kernel(struct view *view, int key)
                              .says_noun = true};
     if (!work) {
         if (view_job_runs(view, VIEW_JOB_KERNELS))
-            view_say(view, "kernels are being looked for: again when they are there");
+            view_say(view, "searching for kernels: try again when it is done");
         return;
     }
     const uint32_t selected = view_selected_submission(view);
@@ -249,8 +249,8 @@ static void open(struct view *view)
 
 static void init(struct view *view)
 {
-    static const char *const names[ORDERS] = {"time of submissions of it alone", "dispatches",
-                                              "workgroups"};
+    static const char *const names[ORDERS] = {"time of submissions with this kernel only",
+                                              "dispatches", "workgroups"};
     static const struct view_ordering ordering = {VIEW_JOB_SORT_KERNELS, "kernels", names, ORDERS,
                                                   sort_key};
     *order_of(view) =

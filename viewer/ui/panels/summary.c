@@ -31,8 +31,8 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         static const char *const causes[] = {
             "nothing was submitted", "nothing was submitted: the host wrote into buffers",
-            "queued; why it did not run is not known", "queued; its semaphores were not there yet",
-            "could have run, was not started yet"};
+            "queued; the reason is unknown", "queued; waiting for its semaphores",
+            "ready, not started yet"};
         if (!s->gaps[c].ns)
             continue;
         view_lines_add(lines, key, "%c %-9s %s %s  %s", info->letter, info->name,
@@ -75,8 +75,8 @@ static void add_work(const struct view_model *m, struct view_lines *lines)
                    view_ratio(s->dispatches, s->submissions).text);
     if (m->written_ranges)
         view_lines_add(lines, "digests",
-                       "%s behind submissions, %s of them known: "
-                       "hal-replay --verify=submissions compares these",
+                       "%s after submissions, %s of them known: hal-replay --verify=submissions "
+                       "compares these",
                        view_things(m->written_ranges, "written range").text,
                        view_count(m->written_digests).text);
     if (s->failed_submissions || s->failed_calls)

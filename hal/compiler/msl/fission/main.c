@@ -52,7 +52,7 @@ static enum hal_status read_bitcode(const char *path, LLVMContextRef context,
     if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message))
         status = hal_fail(HAL_IO, "cannot read '%s': %s", path, message);
     else if (LLVMParseBitcodeInContext2(context, buffer, out_module))
-        status = hal_fail(HAL_VERSION, "'%s' is no bitcode of LLVM %d or older", path,
+        status = hal_fail(HAL_VERSION, "'%s' is not bitcode of LLVM %d or older", path,
                           LLVM_VERSION_MAJOR);
     LLVMDisposeMemoryBuffer(buffer);
     LLVMDisposeMessage(message);
@@ -231,7 +231,7 @@ static enum hal_status do_work(LLVMModuleRef module, LLVMTargetMachineRef machin
     case KEEP: HAL_TRY(verify(module)); return msl_pipeline_keep(module, machine);
     case UNKNOWN: break;
     }
-    return hal_fail(HAL_INVALID, "nothing is asked for");
+    return hal_fail(HAL_INVALID, "no operation was requested");
 }
 
 static enum hal_status compile(const char *input, const char *output, enum work work)
@@ -261,9 +261,9 @@ static enum hal_status compile(const char *input, const char *output, enum work 
 
 static const char usage[] = "usage: hal-msl-cc [--must-split | --may-refuse | --check-bounds | "
                             "--optimise | --keep] BITCODE OBJECT\n"
-                            "Splits the kernels of a compiled source at their barriers, has their "
-                            "accesses checked, or only\n"
-                            "defines what C++ leaves undefined, with or without optimisation.\n"
+                            "Splits the kernels of a compiled source at their barriers, adds "
+                            "bounds checks, or only defines\n"
+                            "behaviour that C++ leaves undefined, with or without optimisation.\n"
                             "libhal starts it.\n";
 
 static enum work read_work(const char *text)

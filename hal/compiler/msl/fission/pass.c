@@ -29,7 +29,7 @@ static bool hoist_allocas(struct fission *f)
         if (!ir_is(item, LLVMAlloca) || item == first)
             continue;
         if (!LLVMIsAConstantInt(LLVMGetOperand(item, 0)))
-            return fission_refuse(f, "it has an array whose size is known only when it runs");
+            return fission_refuse(f, "it has an array whose size is known only at run time");
         LLVMInstructionRemoveFromParent(item);
         LLVMPositionBuilderBefore(f->builder, first);
         ir_insert(f->builder, item);
@@ -40,7 +40,7 @@ static bool hoist_allocas(struct fission *f)
 static bool check_instruction(struct fission *f, ir_value item)
 {
     if (ir_is(item, LLVMInvoke) || ir_is(item, LLVMIndirectBr) || ir_is(item, LLVMCallBr))
-        return fission_refuse(f, "it has control flow that C++ has and kernels do not");
+        return fission_refuse(f, "it has control flow that exists in C++ but not in kernels");
     if (!ir_is(item, LLVMCall))
         return true;
     const ir_value called = LLVMGetCalledValue(item);
@@ -178,14 +178,14 @@ static enum hal_status open_kernel(struct fission *f, LLVMModuleRef module,
     if (!f->function || !LLVMCountBasicBlocks(f->function))
         return hal_fail(HAL_NOT_FOUND, "there is no function '%s'", kernel->function);
     if (LLVMCountParams(f->function) != MSL_FISSION_PARAMETERS)
-        return hal_fail(HAL_INVALID, "'%s' is no thread function: it takes %s, not %d",
+        return hal_fail(HAL_INVALID, "'%s' is not a thread function: it has %s, not %d",
                         kernel->function,
                         hal_count(LLVMCountParams(f->function), "parameter", "parameters").text,
                         MSL_FISSION_PARAMETERS);
     for (unsigned i = 0; i < MSL_FISSION_PARAMETERS; i++)
         if (LLVMTypeOf(LLVMGetParam(f->function, i)) !=
             (i == MSL_FISSION_LAUNCH ? f->pointer : f->i32))
-            return hal_fail(HAL_INVALID, "'%s' is no thread function: parameter %u",
+            return hal_fail(HAL_INVALID, "'%s' is not a thread function: parameter %u",
                             kernel->function, i);
     return HAL_OK;
 }
