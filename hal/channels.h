@@ -20,8 +20,8 @@
  * versions (HAL_INVALID). Later collectives are not affected. A rank that never arrives and is not
  * released keeps the others waiting, like a semaphore that is never signalled. The timeout of
  * hal_device_wait_idle names it, and so does the log, after ten seconds and then at growing
- * intervals (HAL_CHANNEL_PATIENCE). Ranks that use two channels in different orders show the same
- * symptom.
+ * intervals (HAL_CHANNEL_STALL_WARNING). Ranks that use two channels in different orders show the
+ * same symptom.
  *
  * Results depend only on the contents, not on timing: reductions combine the ranks' values in rank
  * order. Integers wrap. f16 and bf16 are combined as f32 and rounded once, to nearest even. The

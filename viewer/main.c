@@ -114,8 +114,8 @@ static enum hal_status talk(const struct view_model *model, const struct view_op
 /* ---- Conditions --------------------------------------------------------------------------- */
 
 /* Says which conditions hold, on the standard error output: the other one may be JSON. */
-static enum hal_status judge(const struct view_model *model, const struct view_options *o,
-                             bool *out_holds)
+static enum hal_status check_conditions(const struct view_model *model,
+                                        const struct view_options *o, bool *out_holds)
 {
     struct view_findings findings = {0};
     bool needed = false;
@@ -355,7 +355,7 @@ static int fail(int code)
 
 static bool needs_terminal(const struct view_options *o)
 {
-    return !o->dump && !o->svg && !o->print && !o->diff && !o->plain && !o->judge_only;
+    return !o->dump && !o->svg && !o->print && !o->diff && !o->plain && !o->conditions_only;
 }
 
 static bool is_trace(const char *path)
@@ -373,7 +373,7 @@ static int finish(struct view_model *model, const struct view_options *o, enum h
     if (status == HAL_OK)
         status = hal_output_end();
     if (status == HAL_OK && model)
-        status = judge(model, o, &failed);
+        status = check_conditions(model, o, &failed);
     if (status == HAL_OK && model && o->condition_count && !model->health && !failed)
         status =
             hal_fail(HAL_CORRUPT, "%s: conditions cannot be evaluated on an incomplete trace: %s",

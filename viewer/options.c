@@ -279,12 +279,12 @@ enum hal_status view_options_parse(char **argv, struct view_options *o)
     HAL_TRY(check_together(o));
     const bool screen =
         isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
-    const bool only_judged = o->condition_count && !o->print;
-    if (!screen && !o->dump && !o->svg && !only_judged && !o->plain && !o->diff)
+    const bool conditions_only = o->condition_count && !o->print;
+    if (!screen && !o->dump && !o->svg && !conditions_only && !o->plain && !o->diff)
         o->print = true;
-    if (o->follow && (o->print || o->dump || o->svg || only_judged))
+    if (o->follow && (o->print || o->dump || o->svg || conditions_only))
         return hal_fail(HAL_INVALID, "--follow needs a terminal to show the file on");
-    o->judge_only = only_judged && !o->dump && !o->svg;
+    o->conditions_only = conditions_only && !o->dump && !o->svg;
     bool any = false;
     for (size_t i = 0; i < VIEW_REPORT_COUNT; i++)
         any = any || o->reports[i];

@@ -14,7 +14,8 @@ struct view_options {
     const char *path, *keys, *svg;
     const char *diff; /* trace to compare `path` with; NULL: none */
     bool reports[VIEW_REPORT_COUNT];
-    bool print, compare, judge_only, json, dump, ascii, utf8, no_mouse, frame_count, follow, plain;
+    bool print, compare, conditions_only, json, dump, ascii, utf8, no_mouse, frame_count, follow,
+        plain;
     int width, columns, rows;
     int screen;      /* columns of the output terminal; 0: no terminal */
     int colors;      /* of the screen; -1: the terminal's */

@@ -86,7 +86,7 @@ static uint8_t *allocate_block(uint64_t bytes)
         return malloc(bytes);
     uint8_t *memory = aligned_alloc(HUGE_PAGE_BYTES, hal_align_up(bytes, HUGE_PAGE_BYTES));
 #ifdef MADV_HUGEPAGE
-    if (memory) /* a wish */
+    if (memory) /* a hint */
         (void)madvise(memory, hal_align_up(bytes, HUGE_PAGE_BYTES), MADV_HUGEPAGE);
 #endif
     return memory;

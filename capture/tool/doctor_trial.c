@@ -218,7 +218,7 @@ static char *find_line(char *text, const char *beginning)
     return NULL;
 }
 
-static void judge_replay(char *output, int state, struct doctor_finding *finding)
+static void check_replay(char *output, int state, struct doctor_finding *finding)
 {
     const char *const fix = "hal-replay runs untrusted kernels in a sandbox, which this system "
                             "does not fully support; a container's rules may forbid Landlock";
@@ -254,7 +254,7 @@ static void try_replay(const char *trace, struct doctor_finding *finding)
     while (waitpid(process, &state, 0) < 0 && errno == EINTR)
         continue;
     if (ended)
-        judge_replay(output, state, finding);
+        check_replay(output, state, finding);
     else
         doctor_say(finding, DOCTOR_BROKEN, NULL, "hal-replay did not end within %d s",
                    REPLAY_LIMIT_S);

@@ -37,7 +37,7 @@ void capture_orphans_prepare(void)
 
 #ifdef __linux__
 
-enum { PATIENCE_MS = 60000, PROC_BYTES = 4096 };
+enum { TIMEOUT_MS = 60000, PROC_BYTES = 4096 };
 
 /* "" of a thread that is not there. */
 static void read_proc(uint64_t process, const char *thread, const char *name,
@@ -109,7 +109,7 @@ bool capture_orphan_await(const struct trace_reader *reader)
     const bool ends = descriptor >= 0 && is_ending(process);
     struct pollfd ended = {.fd = descriptor, .events = POLLIN};
     if (ends)
-        (void)poll(&ended, 1, PATIENCE_MS);
+        (void)poll(&ended, 1, TIMEOUT_MS);
     if (descriptor >= 0)
         close(descriptor);
     return ends || descriptor < 0;

@@ -143,7 +143,7 @@ static bool copy_changes(struct look *look, uint64_t end, bool only_host_pages)
 }
 
 /* A changed block, cut where another may have written it. */
-static void judge_block(struct look *look, uint64_t begin, uint64_t end)
+static void compare_block(struct look *look, uint64_t begin, uint64_t end)
 {
     const struct capture_mappings *mappings = &look->capture->mappings;
     for (uint64_t at = begin, next; at < end; at = next) {
@@ -187,7 +187,7 @@ void capture_compare_collect_locked(struct capture *capture, struct capture_thre
         for (uint64_t at = look.chunk, next; at < end; at = next) {
             next = hal_min_u64(end, at + BLOCK_BYTES);
             if (look.is_changed[(at - look.chunk) / BLOCK_BYTES])
-                judge_block(&look, at, next);
+                compare_block(&look, at, next);
         }
         finish_run(&look);
     }

@@ -180,7 +180,7 @@ static void add_race(struct trace_hazards *hazards, const struct trace_hazard *h
 /* Barriers one after the other order what none of them does alone: the next begins at a stage
  * that the one before has reached; one makes writes available, the same or a later one makes them
  * visible. Which of them could be missed is not worked out. */
-static bool settle_by_chain(struct trace_hazards *hazards, const struct need *need)
+static bool resolve_by_chain(struct trace_hazards *hazards, const struct need *need)
 {
     struct trace_barrier_verdict *used[TRACE_HAZARD_LOOK_BACK];
     size_t used_count = 0;
@@ -209,7 +209,7 @@ static bool settle_by_chain(struct trace_hazards *hazards, const struct need *ne
 }
 
 /* Gives a conflict its barrier: one that is kept already, else the latest that orders it. */
-static void settle(struct trace_hazards *hazards, const struct need *need)
+static void resolve(struct trace_hazards *hazards, const struct need *need)
 {
     const struct trace_hazard *hazard = need->hazard;
     size_t latest = SIZE_MAX, looked_at = 0;
@@ -235,7 +235,7 @@ static void settle(struct trace_hazards *hazards, const struct need *need)
     }
     if (latest != SIZE_MAX)
         keep(&hazards->barriers[latest], hazard);
-    else if (!settle_by_chain(hazards, need))
+    else if (!resolve_by_chain(hazards, need))
         add_race(hazards, hazard);
 }
 
@@ -303,7 +303,7 @@ static void meet(const struct meeting *m, const struct piece *piece, uint64_t be
                                             .certain = known && !(slot & SLOT_MAYBE) && !m->coarse,
                                             .declared = declared && !(slot & SLOT_UNDECLARED) &&
                                                         !m->coarse};
-        settle(m->hazards, &(struct need){&hazard, slot_stage(slot), access->stage, accesses});
+        resolve(m->hazards, &(struct need){&hazard, slot_stage(slot), access->stage, accesses});
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of traces: one wish ("run.pb.zst", or none) may ask for many captures, of several devices
- * and of all the processes of a run. Each gets a file of its own, later ones with a number. */
+/* Names of traces: one pattern ("run.pb.zst", or none) may ask for many captures, of several
+ * devices and of all the processes of a run. Each gets a file of its own, later ones with a number.
+ */
 #include "hal/base/run.h"
 #include "hal/core/core.h"
 
@@ -56,15 +57,15 @@ static enum hal_status claim(const struct hal_run *run, const struct hal_profili
                              char *out_file, size_t bytes)
 {
     static _Atomic uint32_t captures;
-    char wish[PATH_MAX], path[PATH_MAX];
+    char pattern[PATH_MAX], path[PATH_MAX];
     struct stat info;
     if (options->file)
-        HAL_TRY(number_file(options->file, 1, wish, sizeof wish));
+        HAL_TRY(number_file(options->file, 1, pattern, sizeof pattern));
     else
-        HAL_TRY(default_file(wish, sizeof wish));
+        HAL_TRY(default_file(pattern, sizeof pattern));
     for (uint32_t i = 1;; i++) {
         const uint32_t number = run->descriptor >= 0 ? i : atomic_fetch_add(&captures, 1) + 1;
-        HAL_TRY(number_file(wish, number, out_file, bytes));
+        HAL_TRY(number_file(pattern, number, out_file, bytes));
         HAL_TRY(absolute_path(out_file, path, sizeof path));
         if (hal_run_has(run, HAL_RUN_CLAIMED, path))
             continue;

@@ -8,10 +8,10 @@ __attribute__((destructor)) static void take_census(void)
     if (hm_modes()->no_census)
         return;
     hm_send_late_completions();
-    if (!host_metal_wait_until_idle(hm_modes()->patience))
+    if (!host_metal_wait_until_idle(hm_modes()->timeout))
         host_metal_broken("unfinished-at-exit",
                           "command buffers or blocks were not finished %" PRIu64 " s after exit",
-                          hm_modes()->patience);
+                          hm_modes()->timeout);
     if (host_metal_object_count(NULL) == 0)
         return;
     fprintf(stderr, "Metal (host emulation): objects that live at exit:\n");

@@ -28,7 +28,7 @@
  *                     one of that library is being created
  *   memory=MIB        memory size of devices (default: half of the system's)
  *   devices=N         number of devices (1, at most 8)
- *   patience=SECONDS  timeout for command buffers at exit, for space in a queue, and for pipelines
+ *   timeout=SECONDS  timeout for command buffers at exit, for space in a queue, and for pipelines
  *                     to meet (20)
  *   nocensus          live objects at exit are no error */
 #ifndef HOST_METAL_MODES_H
@@ -40,7 +40,7 @@
 struct hm_modes {
     bool shuffle, managed, use_resource, no_listeners, late_handlers, dirty, gpu_clock,
         fail_with_signal, no_census, dispatch_counters, no_counters, stopped_clock;
-    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience,
+    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, timeout,
         lost_samples, system, fail_archives, fail_code, pipelines_meet;
 };
 

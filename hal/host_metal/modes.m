@@ -39,7 +39,7 @@ static const struct word words[] = {
     {"pipelines-meet", NULL, &modes.pipelines_meet, true, UINT64_MAX},
     {"memory", NULL, &modes.memory_mib, true, UINT64_C(1) << 40},
     {"devices", NULL, &modes.devices, true, 8},
-    {"patience", NULL, &modes.patience, true, 3600},
+    {"timeout", NULL, &modes.timeout, true, 3600},
     {"nocensus", &modes.no_census, NULL, false, 0},
 };
 
@@ -92,7 +92,7 @@ static void read_modes(void)
     modes.seed = 1;
     modes.system = 1;
     modes.devices = 1;
-    modes.patience = 20;
+    modes.timeout = 20;
     modes.fail_code = 2; /* a timeout */
     const char *const variable = getenv("HOST_METAL");
     if (variable) {

@@ -159,12 +159,12 @@ static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 static void meet(HMLibrary *library)
 {
     HMSource *const source = library->_source;
-    const uint64_t needed = hm_modes()->pipelines_meet, patience = hm_modes()->patience;
+    const uint64_t needed = hm_modes()->pipelines_meet, timeout = hm_modes()->timeout;
     if (!needed || library->_names.count < needed)
         return;
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += (time_t)patience;
+    end.tv_sec += (time_t)timeout;
     int late = 0;
     pthread_mutex_lock(&overlap_lock);
     source->_pipelines++;
@@ -176,7 +176,7 @@ static void meet(HMLibrary *library)
     hm_check(source->_pipelines_have_met, "pipeline-made-alone",
              "newComputePipelineState: nobody else makes one of the library's %lu kernels for %lu "
              "seconds",
-             library->_names.count, patience);
+             library->_names.count, timeout);
     source->_pipelines--;
     pthread_mutex_unlock(&overlap_lock);
 }

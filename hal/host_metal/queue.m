@@ -23,7 +23,7 @@
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)hm_modes()->patience;
+    until.tv_sec += (time_t)hm_modes()->timeout;
     pthread_mutex_lock(&_lock);
     int error = 0;
     while (_unfinished >= _limit && error != ETIMEDOUT)
@@ -32,7 +32,7 @@
              "commandBuffer: all %lu command buffers of %s have been unfinished for %" PRIu64
              " s: this "
              "call would never return",
-             _limit, hm_name(self), hm_modes()->patience);
+             _limit, hm_name(self), hm_modes()->timeout);
     _unfinished++;
     pthread_mutex_unlock(&_lock);
 }

@@ -444,7 +444,7 @@ static enum hal_status open_sandbox(struct replay_session *s)
     if (program->record)
         desc.child_outputs = 1u << program->record_output;
     if (program->replay.pace <= 0) /* which may have the replay do nothing for long */
-        desc.patience_ns = replay_timeout_ns(&program->replay);
+        desc.silence_ns = replay_timeout_ns(&program->replay);
     return replay_sandbox_open(&desc, &s->sandbox);
 }
 

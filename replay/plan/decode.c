@@ -222,7 +222,7 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
         return hal_fail(HAL_CORRUPT, "the semaphore starts with a reserved value");
     HAL_TRY(replay_decode_add(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
     struct replay_object *object = &decoder->plan->objects[event->semaphore];
-    object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;
+    object->semaphore.reached = object->semaphore.promised = object->semaphore.signaled = initial;
     object->semaphore.comes = initial;
     return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
 }

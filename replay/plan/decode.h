@@ -38,8 +38,8 @@ struct replay_decoder {
     struct replay_done *done;
     size_t done_count, done_capacity;
     uint64_t live_buffer_bytes;
-    size_t *unsettled; /* ops of submissions that no wait_idle has covered yet */
-    size_t unsettled_count, unsettled_capacity;
+    size_t *unawaited; /* ops of submissions that no wait_idle has covered yet */
+    size_t unawaited_count, unawaited_capacity;
     uint64_t idle_work;       /* steps spent on overlapping wait_idle calls */
     struct replay_lost *lost; /* in call order */
     size_t lost_count, lost_capacity;

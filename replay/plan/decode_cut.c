@@ -101,9 +101,9 @@ static bool ends(const struct cut *c, const struct trace_semaphore_wait *wait)
 static void stop_at_reached(struct cut *c, uint32_t object)
 {
     struct replay_object *semaphore = &c->plan->objects[object];
-    if (semaphore->semaphore.settled <= c->values[object])
+    if (semaphore->semaphore.signaled <= c->values[object])
         return;
-    semaphore->semaphore.settled = c->values[object];
+    semaphore->semaphore.signaled = c->values[object];
     semaphore->semaphore.outcome = REPLAY_EITHER;
 }
 

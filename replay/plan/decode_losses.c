@@ -69,7 +69,7 @@ static enum hal_status fail_one(struct replay_decoder *decoder, uint64_t semapho
 }
 
 /* In call order: a later submission may wait for what an earlier one sets. */
-static enum hal_status settle(struct replay_decoder *decoder, const struct replay_lost *lost)
+static enum hal_status apply_loss(struct replay_decoder *decoder, const struct replay_lost *lost)
 {
     const struct trace_submit *submit = (const void *)decoder->plan->ops[lost->op].event;
     const bool runs = will_run(decoder, submit);
@@ -96,7 +96,7 @@ enum hal_status replay_decode_losses(struct replay_decoder *decoder,
     for (size_t i = 0; i < decoder->lost_count; i++) {
         const struct replay_lost lost = decoder->lost[i];
         if (all || is_over(&lost, event))
-            HAL_TRY(settle(decoder, &lost));
+            HAL_TRY(apply_loss(decoder, &lost));
         else
             decoder->lost[kept++] = lost;
     }

@@ -50,7 +50,7 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
         doubt(object); /* work under way may come too late */
     raise_to(&object->semaphore.reached, event->value);
     raise_to(&object->semaphore.promised, event->value);
-    raise_to(&object->semaphore.settled, event->value);
+    raise_to(&object->semaphore.signaled, event->value);
     raise_to(&object->semaphore.comes, event->value);
     return replay_decode_push(decoder, REPLAY_SIGNAL, event->semaphore, &event->head);
 }
@@ -239,7 +239,7 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
             doubt(object); /* a higher value may come first */
         raise_to(&object->semaphore.promised, value->value);
         if (done)
-            raise_to(&object->semaphore.settled, value->value);
+            raise_to(&object->semaphore.signaled, value->value);
         if (done && done->status == HAL_OK)
             raise_to(&object->semaphore.comes, value->value);
         if (done && done->status != HAL_OK) {
@@ -373,18 +373,18 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
         (uint64_t *)(void *)(event->values + event->wait_count + event->signal_count);
     for (uint32_t i = 0; i < event->command_buffer_count; i++)
         HAL_TRY(use_commands(decoder, &commands[i]));
-    void *list = decoder->unsettled;
-    if (!hal_grow(&list, &decoder->unsettled_capacity, decoder->unsettled_count + 1,
-                  sizeof *decoder->unsettled))
+    void *list = decoder->unawaited;
+    if (!hal_grow(&list, &decoder->unawaited_capacity, decoder->unawaited_count + 1,
+                  sizeof *decoder->unawaited))
         return replay_decode_no_memory("submissions");
-    decoder->unsettled = list;
+    decoder->unawaited = list;
     if (!hal_idmap_add(&decoder->submissions, event->submission, (uint32_t)plan->op_count, &unused))
         return replay_decode_no_memory("submissions");
     const struct trace_submit *submit = event;
     if (calls_host(event))
         HAL_TRY(hold(decoder, event, &submit));
     HAL_TRY(replay_decode_push(decoder, REPLAY_SUBMIT, 0, &submit->head));
-    decoder->unsettled[decoder->unsettled_count++] = plan->op_count - 1;
+    decoder->unawaited[decoder->unawaited_count++] = plan->op_count - 1;
     if (event->queue >= plan->info.queue_count)
         plan->info.queue_count = event->queue + 1;
     if (!done)
@@ -419,7 +419,7 @@ static enum hal_status add_fence(struct replay_decoder *decoder, size_t op)
     uint32_t index;
     HAL_TRY(replay_plan_room(plan, sizeof(struct trace_semaphore_create), &room));
     HAL_TRY(replay_plan_object(plan, REPLAY_SEMAPHORE, room, &index));
-    plan->objects[index].semaphore.promised = plan->objects[index].semaphore.settled = 1;
+    plan->objects[index].semaphore.promised = plan->objects[index].semaphore.signaled = 1;
     HAL_TRY(replay_plan_room(plan, submit->head.bytes + sizeof *submit->values, &room));
     struct trace_submit *fenced = room;
     const size_t waits_end = sizeof *submit + submit->wait_count * sizeof *submit->values;
@@ -440,10 +440,10 @@ static uint32_t covered_signals(struct replay_decoder *decoder, const struct tra
 {
     struct replay_plan *plan = decoder->plan;
     uint32_t count = 0;
-    for (size_t u = 0; u < decoder->unsettled_count; u++) {
-        const struct trace_submit *submit = (const void *)plan->ops[decoder->unsettled[u]].event;
+    for (size_t u = 0; u < decoder->unawaited_count; u++) {
+        const struct trace_submit *submit = (const void *)plan->ops[decoder->unawaited[u]].event;
         const struct replay_done *done = replay_decode_find_done(decoder, submit->submission);
-        if (overlaps(decoder, decoder->unsettled[u], idle) || (done && done->status != HAL_OK))
+        if (overlaps(decoder, decoder->unawaited[u], idle) || (done && done->status != HAL_OK))
             continue;
         for (uint32_t i = 0; i < submit->signal_count; i++) {
             if (out_values)
@@ -460,8 +460,8 @@ static enum hal_status decode_overlapped_idle(struct replay_decoder *decoder,
 {
     struct replay_plan *plan = decoder->plan;
     struct trace_semaphore_wait *wait;
-    for (size_t u = 0; u < decoder->unsettled_count; u++) {
-        const size_t op = decoder->unsettled[u];
+    for (size_t u = 0; u < decoder->unawaited_count; u++) {
+        const size_t op = decoder->unawaited[u];
         const struct trace_submit *submit = (const void *)plan->ops[op].event;
         const struct replay_done *done = replay_decode_find_done(decoder, submit->submission);
         const bool failed = done && done->status != HAL_OK;
@@ -472,11 +472,11 @@ static enum hal_status decode_overlapped_idle(struct replay_decoder *decoder,
     covered_signals(decoder, idle, wait->values);
     HAL_TRY(replay_decode_push(decoder, REPLAY_WAIT, 0, &wait->head));
     size_t kept = 0;
-    for (size_t u = 0; u < decoder->unsettled_count; u++) {
-        if (overlaps(decoder, decoder->unsettled[u], idle))
-            decoder->unsettled[kept++] = decoder->unsettled[u];
+    for (size_t u = 0; u < decoder->unawaited_count; u++) {
+        if (overlaps(decoder, decoder->unawaited[u], idle))
+            decoder->unawaited[kept++] = decoder->unawaited[u];
     }
-    decoder->unsettled_count = kept;
+    decoder->unawaited_count = kept;
     return HAL_OK;
 }
 
@@ -485,13 +485,13 @@ enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
 {
     const uint64_t work_limit = 1u << 28;
     bool overlapped = false;
-    for (size_t u = 0; u < decoder->unsettled_count && !overlapped; u++)
-        overlapped = overlaps(decoder, decoder->unsettled[u], event);
-    decoder->idle_work += decoder->unsettled_count;
+    for (size_t u = 0; u < decoder->unawaited_count && !overlapped; u++)
+        overlapped = overlaps(decoder, decoder->unawaited[u], event);
+    decoder->idle_work += decoder->unawaited_count;
     if (decoder->idle_work > work_limit)
         return hal_fail(HAL_CORRUPT, "too many submissions overlap too many waits for idle");
     if (overlapped)
         return decode_overlapped_idle(decoder, event);
-    decoder->unsettled_count = 0;
+    decoder->unawaited_count = 0;
     return replay_decode_push(decoder, REPLAY_WAIT_IDLE, 0, &event->head);
 }

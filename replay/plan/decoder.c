@@ -16,7 +16,7 @@ void replay_decoder_finish(struct replay_decoder *decoder)
     hal_idmap_finish(&decoder->left_out);
     hal_idmap_finish(&decoder->done_ids);
     free(decoder->done);
-    free(decoder->unsettled);
+    free(decoder->unawaited);
     free(decoder->lost);
     *decoder = (struct replay_decoder){0};
 }

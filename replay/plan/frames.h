@@ -9,7 +9,7 @@
  * files given for this purpose), else "module+0x1234", else "0x7f0012345678". */
 void replay_frame_name(const struct replay_plan *plan, uint64_t address, char *out, size_t bytes);
 
-/* Whether the path is in a folder of system libraries, judged by its text alone. */
+/* Whether the path is in a folder of system libraries, by its text alone. */
 bool replay_is_system_file(const char *path);
 
 #endif

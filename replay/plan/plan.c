@@ -122,7 +122,7 @@ static void HAL_PRINTF(2, 3) say_incomplete(struct replay_plan *plan, const char
     va_end(arguments);
 }
 
-static void judge_health(struct replay_plan *plan)
+static void check_health(struct replay_plan *plan)
 {
     const char *truncated = trace_reader_truncated(plan->reader);
     const struct trace_health *health = trace_reader_health(plan->reader);
@@ -282,7 +282,7 @@ static enum hal_status load_events(struct replay_plan *plan)
     if (status == HAL_OK)
         status = decode_all(&gathering);
     if (status == HAL_OK)
-        status = replay_scopes_settle(plan);
+        status = replay_scopes_find_ops(plan);
     replay_order_written(plan);
     for (size_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_BUFFER)
@@ -352,7 +352,7 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
         goto fail;
     plan->info.header = trace_reader_header(plan->reader);
     plan->info.incomplete = plan->incomplete;
-    judge_health(plan);
+    check_health(plan);
     status = check_replayable(plan);
     if (status == HAL_OK)
         status = add_bases(plan, options);

@@ -44,7 +44,7 @@ struct replay_object {
             uint64_t reached;  /* loading: highest value seen, or set by the host, so far */
             uint64_t promised; /* loading: highest value promised so far */
             uint64_t
-                settled;     /* highest value set by the host or by ended work, successful or not */
+                signaled;    /* highest value set by the host or by ended work, successful or not */
             uint64_t comes;  /* loading: highest value certain to be set, so far */
             bool keeps_work; /* lost work waits for it forever */
             bool by_loss;    /* it fails because the recorded device was lost */
@@ -165,7 +165,7 @@ bool replay_plan_does_same(const struct replay_plan *plan, const struct replay_p
  * operations are loaded, find the operations inside each scope. */
 enum hal_status replay_scopes_take(struct replay_plan *plan,
                                    const struct trace_event *event) HAL_CHECKED;
-enum hal_status replay_scopes_settle(struct replay_plan *plan) HAL_CHECKED;
+enum hal_status replay_scopes_find_ops(struct replay_plan *plan) HAL_CHECKED;
 
 /* "command buffer". */
 const char *replay_kind_name(enum replay_kind kind);

@@ -73,7 +73,7 @@ static size_t count_before(const struct place *places, size_t count, uint32_t th
     return low;
 }
 
-enum hal_status replay_scopes_settle(struct replay_plan *plan)
+enum hal_status replay_scopes_find_ops(struct replay_plan *plan)
 {
     if (plan->scope_count == 0)
         return HAL_OK;

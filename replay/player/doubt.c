@@ -416,10 +416,10 @@ bool replay_doubt_decide(const struct replay_player *player,
     return true;
 }
 
-static enum hal_status judge_copy(struct replay_player *player,
-                                  const struct trace_content_event *event,
-                                  const struct replay_accesses *ranges, const uint8_t *expected,
-                                  const uint8_t **actual, bool *out_compare)
+static enum hal_status compare_copy(struct replay_player *player,
+                                    const struct trace_content_event *event,
+                                    const struct replay_accesses *ranges, const uint8_t *expected,
+                                    const uint8_t **actual, bool *out_compare)
 {
     struct replay_doubt *doubt = &player->doubt;
     void *now = doubt->now;
@@ -443,7 +443,7 @@ enum hal_status replay_doubt_read(struct replay_player *player,
         return HAL_OK;
     enum hal_status status = replay_doubt_find(player, event, &ranges);
     if (status == HAL_OK && ranges.count)
-        status = judge_copy(player, event, &ranges, expected, actual, out_compare);
+        status = compare_copy(player, event, &ranges, expected, actual, out_compare);
     replay_accesses_finish(&ranges);
     return status;
 }

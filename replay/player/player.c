@@ -230,7 +230,7 @@ static enum hal_status drain(struct replay_player *player)
         if (!replay_is_live(player, i, REPLAY_SEMAPHORE))
             continue;
         if (!plan->all_submissions_end)
-            HAL_TRY(replay_semaphore_settle(player, i));
+            HAL_TRY(replay_semaphore_await(player, i));
         replay_semaphore_check(player, i);
     }
     if (plan->all_submissions_end)

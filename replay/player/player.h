@@ -144,7 +144,7 @@ enum hal_status replay_semaphore_signal(struct replay_player *player,
 enum hal_status replay_semaphore_fail(struct replay_player *player, uint32_t object,
                                       const struct trace_semaphore_event *event) HAL_CHECKED;
 enum hal_status replay_semaphore_end(struct replay_player *player, uint32_t object) HAL_CHECKED;
-enum hal_status replay_semaphore_settle(struct replay_player *player, uint32_t object) HAL_CHECKED;
+enum hal_status replay_semaphore_await(struct replay_player *player, uint32_t object) HAL_CHECKED;
 void replay_semaphore_check(struct replay_player *player, uint32_t object);
 void replay_semaphore_destroy(struct replay_player *player, uint32_t object);
 
@@ -219,7 +219,7 @@ void replay_memory_finish(struct replay_player *player);
 
  * Plays a change made by either the host or the device, after waiting for the work that may have
  * made it. Submissions and host writes propagate doubtful bytes or end the doubt. A read-back that
- * contains some is judged. */
+ * contains some is compared. */
 enum hal_status replay_doubt_change(struct replay_player *player,
                                     const struct trace_mapped_change *change) HAL_CHECKED;
 enum hal_status replay_doubt_submit(struct replay_player *player,
@@ -229,9 +229,9 @@ enum hal_status replay_doubt_write(struct replay_player *player,
 enum hal_status replay_doubt_read(struct replay_player *player,
                                   const struct trace_content_event *event, const uint8_t *expected,
                                   const uint8_t **actual, bool *out_compare) HAL_CHECKED;
-/* In two steps: which bytes of the read-back are doubtful (an empty list: none); and the judgement.
- * Doubtful bytes are kept where they decide something; otherwise the read-back counts as doubtful
- * and gets the expected bytes instead. False: none of it can be compared. */
+/* In two steps: which bytes of the read-back are doubtful (an empty list: none); and the
+ * comparison. Doubtful bytes are kept where they decide something; otherwise the read-back counts
+ * as doubtful and gets the expected bytes instead. False: none of it can be compared. */
 enum hal_status replay_doubt_find(const struct replay_player *player,
                                   const struct trace_content_event *event,
                                   struct replay_accesses *out_ranges) HAL_CHECKED;

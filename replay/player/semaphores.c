@@ -42,23 +42,23 @@ enum hal_status replay_semaphore_create(struct replay_player *player, uint32_t o
 }
 
 /* Until it has the value, or has failed. */
-static enum hal_status settle_at(struct replay_player *player, uint32_t object, uint64_t value)
+static enum hal_status await_value(struct replay_player *player, uint32_t object, uint64_t value)
 {
-    const struct hal_semaphore_value settled = {player->live[object].semaphore, value};
-    const enum hal_status status = replay_await(player, HAL_WAIT_ALL, &settled, 1);
+    const struct hal_semaphore_value awaited = {player->live[object].semaphore, value};
+    const enum hal_status status = replay_await(player, HAL_WAIT_ALL, &awaited, 1);
     return status == HAL_TIMEOUT ? status : HAL_OK;
 }
 
-enum hal_status replay_semaphore_settle(struct replay_player *player, uint32_t object)
+enum hal_status replay_semaphore_await(struct replay_player *player, uint32_t object)
 {
-    return settle_at(player, object, player->plan->objects[object].semaphore.settled);
+    return await_value(player, object, player->plan->objects[object].semaphore.signaled);
 }
 
 enum hal_status replay_semaphore_fail(struct replay_player *player, uint32_t object,
                                       const struct trace_semaphore_event *event)
 {
     if (event->value)
-        HAL_TRY(settle_at(player, object, event->value));
+        HAL_TRY(await_value(player, object, event->value));
     hal_semaphore_fail(player->live[object].semaphore, (enum hal_status)event->head.status,
                        trace_reader_string(player->plan->reader, event->message));
     return HAL_OK;
@@ -73,7 +73,7 @@ void replay_semaphore_destroy(struct replay_player *player, uint32_t object)
 enum hal_status replay_semaphore_end(struct replay_player *player, uint32_t object)
 {
     if (player->plan->objects[object].semaphore.outcome == REPLAY_FAILS)
-        HAL_TRY(replay_semaphore_settle(player, object));
+        HAL_TRY(replay_semaphore_await(player, object));
     replay_semaphore_check(player, object);
     if (player->plan->objects[object].semaphore.keeps_work)
         hal_semaphore_fail(player->live[object].semaphore, HAL_FAILED,

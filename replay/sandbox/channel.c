@@ -118,7 +118,7 @@ enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64
     return replay_channel_send(channel, &tell, sizeof tell, ranges, bytes);
 }
 
-/* Less often than the parent's patience ends by far. */
+/* Less often than the parent's limit on silence passes by far. */
 void replay_channel_alive(struct replay_channel *channel, uint64_t op, uint64_t moves,
                           int64_t now_ns)
 {

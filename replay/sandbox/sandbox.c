@@ -241,11 +241,11 @@ static enum hal_status check(struct replay_sandbox *sandbox)
         sandbox->heard_ns = now_ns;
     const int64_t spare_ns =
         INT64_C(3000000000); /* it usually detects this itself, with a better message */
-    if (sandbox->desc.patience_ns &&
-        now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.patience_ns)
+    if (sandbox->desc.silence_ns &&
+        now_ns - sandbox->heard_ns - spare_ns > sandbox->desc.silence_ns)
         return hal_fail(HAL_TIMEOUT,
                         "no progress for %s (--timeout), and the sandboxed process does not answer",
-                        hal_duration_text(sandbox->desc.patience_ns).text);
+                        hal_duration_text(sandbox->desc.silence_ns).text);
     return HAL_OK;
 }
 

@@ -43,7 +43,7 @@ struct replay_sandbox_desc {
     uint64_t memory_bytes; /* as in replay_policy */
     int64_t deadline_ns;   /* end of the whole replay; HAL_FOREVER: no limit */
     int64_t time_ns;       /* the limit that `deadline_ns` comes from, for messages */
-    int64_t patience_ns;   /* the longest silence of the child; 0: no limit */
+    int64_t silence_ns;    /* the longest silence of the child; 0: no limit */
     int (*inside)(void *user, struct replay_sandboxed *inside); /* returns the exit status */
     void *user;
 };

@@ -354,7 +354,7 @@ static void cut(struct replay_plan *variant)
         if (variant->objects[i].kind != REPLAY_SEMAPHORE)
             continue;
         variant->objects[i].semaphore.outcome = REPLAY_EITHER;
-        variant->objects[i].semaphore.settled = 0;
+        variant->objects[i].semaphore.signaled = 0;
     }
 }
 

@@ -32,7 +32,7 @@ static void check_kept(struct suite *suite, struct hal_device *device, uint64_t 
                        uint64_t count, uint64_t reused)
 {
     struct hal_memory_statistics now = {0};
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_ok(suite, hal_device_memory_statistics(device, &now));
     check_u64(suite, now.cached_bytes, bytes);
     check_u64(suite, now.cached_count, count);
@@ -286,7 +286,7 @@ static void exported_and_mapped(struct suite *suite, uint64_t argument)
         hal_buffer_release(buffer);
         suite_wait(suite, done, round);
         check_buffer(suite, target, 0, model, BYTES);
-        check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     }
     check_kept(suite, device, BYTES, 1, ROUNDS - 1);
 }
@@ -328,7 +328,7 @@ static void slabs_are_kept(struct suite *suite, uint64_t argument)
                  hal_queue_alloca(device, NULL, &(struct hal_buffer_desc){.bytes = MIB}, &buffer));
         check_ok(suite, hal_queue_dealloca(device, NULL, buffer));
         hal_buffer_release(buffer);
-        check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
         check_ok(suite, hal_device_transient_statistics(device, &transient));
         slab_bytes = transient.reserved_bytes;
         check_kept(suite, device, 0, 0, round);

@@ -457,7 +457,7 @@ static void many_at_once(struct suite *suite, uint64_t length)
         }
     }
     for (uint32_t r = 0; r < 2; r++)
-        check_ok(suite, hal_device_wait_idle(group.devices[r], SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(group.devices[r], SUITE_TIMEOUT_NS));
     uint32_t *wanted = suite_memory(suite, (size_t)length * 4);
     for (uint64_t i = 0; i < length; i++)
         wanted[i] = (uint32_t)(3 * i);
@@ -558,7 +558,7 @@ static void disagreement(struct suite *suite, uint64_t what)
         check_ok(suite, submit(&group, r, 1, NULL, desc));
     }
     for (uint32_t r = 0; r < 2; r++)
-        check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_PATIENCE_NS), HAL_INVALID,
+        check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_TIMEOUT_NS), HAL_INVALID,
                     "'ring'", "rank 0 has", "rank 1 has", texts[what][0], texts[what][1]);
     /* the next one works */
     for (uint32_t r = 0; r < 2; r++) {
@@ -584,7 +584,7 @@ static void a_rank_fails(struct suite *suite, uint64_t late)
     if (late)
         hal_semaphore_fail(gate, HAL_FAILED, "struck by lightning");
     for (uint32_t r = 0; r < 3; r++) {
-        const enum hal_status status = hal_semaphore_wait(group.done[r], 1, SUITE_PATIENCE_NS);
+        const enum hal_status status = hal_semaphore_wait(group.done[r], 1, SUITE_TIMEOUT_NS);
         if (r == 1)
             check_fails(suite, status, HAL_FAILED, "struck by lightning");
         else
@@ -614,7 +614,7 @@ static void a_rank_leaves(struct suite *suite, uint64_t late)
     if (late)
         hal_channel_release(channels[1]);
     check_ok(suite, status);
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED, "'ring'",
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "'ring'",
                 "rank 1 was released");
 }
 
@@ -658,7 +658,7 @@ static void shared_bytes(struct suite *suite, uint64_t unused)
         check_ok(suite, submit(&group, r, 1, NULL, sum_of(buffer, 1)));
     }
     for (uint32_t r = 0; r < 2; r++)
-        check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_PATIENCE_NS), HAL_INVALID,
+        check_fails(suite, hal_semaphore_wait(group.done[r], 1, SUITE_TIMEOUT_NS), HAL_INVALID,
                     "'ring'", "overlaps");
 }
 

@@ -184,7 +184,7 @@ static void devices_come_and_go(struct suite *suite, uint64_t count)
         check_ok(suite, hal_device_open(suite_info(suite)->uri, &device));
         hal_device_retain(device);
         hal_device_release(device);
-        const enum hal_status status = hal_device_wait_idle(device, SUITE_PATIENCE_NS);
+        const enum hal_status status = hal_device_wait_idle(device, SUITE_TIMEOUT_NS);
         hal_device_release(device);
         check_ok(suite, status);
     }
@@ -226,7 +226,7 @@ static void strangers_in_submissions(struct suite *suite, uint64_t unused)
     check_fails(suite, hal_queue_submit(suite_device(suite), &wrong), HAL_INVALID, "there",
                 "another device");
     check_ok(suite, hal_queue_submit(other, &wrong));
-    check_ok(suite, hal_device_wait_idle(other, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(other, SUITE_TIMEOUT_NS));
 }
 
 /* ---- Lives ---------------------------------------------------------------------------------- */

@@ -36,9 +36,9 @@ static void failure_reaches_the_end(struct suite *suite, uint64_t length)
         check_ok(suite, suite_submit(suite, 0, commands, line[i - 1], 1, line[i], 1));
     }
     hal_semaphore_fail(line[0], HAL_FAILED, "the source of it all");
-    check_fails(suite, hal_semaphore_wait(line[length], 1, SUITE_PATIENCE_NS), HAL_FAILED,
+    check_fails(suite, hal_semaphore_wait(line[length], 1, SUITE_TIMEOUT_NS), HAL_FAILED,
                 "the source of it all");
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     check_buffer(suite, x, 0, wanted, sizeof wanted);
 }
 
@@ -50,7 +50,7 @@ static void failure_before_the_submission(struct suite *suite, uint64_t unused)
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
     hal_semaphore_fail(failed, HAL_DEVICE_LOST, "gone");
     check_ok(suite, suite_submit(suite, 0, NULL, failed, 1, done, 1));
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "gone");
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "gone");
 }
 
 static void failure_ends_wait_all(struct suite *suite, uint64_t unused)
@@ -95,7 +95,7 @@ static void failure_does_not_wait_for_others(struct suite *suite, uint64_t unuse
     check_ok(suite, hal_queue_submit(suite_device(suite), &desc));
     hal_semaphore_fail(waits[1].semaphore, HAL_FAILED, "one is enough");
     for (int i = 0; i < 2; i++)
-        check_fails(suite, hal_semaphore_wait(signals[i].semaphore, 1, SUITE_PATIENCE_NS),
+        check_fails(suite, hal_semaphore_wait(signals[i].semaphore, 1, SUITE_TIMEOUT_NS),
                     HAL_FAILED, "one is enough");
     check_ok(suite, hal_semaphore_signal(waits[0].semaphore, 1));
 }
@@ -112,7 +112,7 @@ static void failure_stays_in_its_line(struct suite *suite, uint64_t unused)
     hal_semaphore_fail(bad, HAL_FAILED, "bad");
     check_ok(suite, hal_semaphore_signal(good, 1));
     suite_wait(suite, b, 1);
-    check_fails(suite, hal_semaphore_wait(a, 1, SUITE_PATIENCE_NS), HAL_FAILED, "bad");
+    check_fails(suite, hal_semaphore_wait(a, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "bad");
 }
 
 /* Two submissions promise the same value: the later one is wrong, and everybody learns of it. */
@@ -126,7 +126,7 @@ static void value_promised_twice(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_semaphore_signal(go, 1));
     suite_wait(suite, shared, 5);
     check_ok(suite, hal_semaphore_signal(go, 2));
-    check_fails(suite, hal_semaphore_wait(shared, 6, SUITE_PATIENCE_NS), HAL_INVALID, "shared", "4",
+    check_fails(suite, hal_semaphore_wait(shared, 6, SUITE_TIMEOUT_NS), HAL_INVALID, "shared", "4",
                 "5");
 }
 
@@ -138,9 +138,9 @@ static void timeout_is_no_failure(struct suite *suite, uint64_t unused)
     struct hal_semaphore *next = suite_semaphore(suite, "next", 0);
     check_ok(suite, suite_submit(suite, 0, NULL, failed, 1, next, 1));
     hal_semaphore_fail(failed, HAL_TIMEOUT, "took too long");
-    check_fails(suite, hal_semaphore_wait(failed, 1, SUITE_PATIENCE_NS), HAL_FAILED,
+    check_fails(suite, hal_semaphore_wait(failed, 1, SUITE_TIMEOUT_NS), HAL_FAILED,
                 "took too long");
-    check_fails(suite, hal_semaphore_wait(next, 1, SUITE_PATIENCE_NS), HAL_FAILED, "took too long");
+    check_fails(suite, hal_semaphore_wait(next, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "took too long");
 }
 
 static void reached_value_cannot_be_promised(struct suite *suite, uint64_t unused)

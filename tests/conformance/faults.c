@@ -77,8 +77,8 @@ static void fails_by_name(struct suite *suite, uint64_t kernel)
     suite_clear(suite, x, 0);
     check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, (uint32_t)kernel, 1, 32),
                                  NULL, 0, done, 1));
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED, names[kernel]);
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED,
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, names[kernel]);
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED,
                 "command buffer 'faulting', dispatch 0: ");
     check_alive(suite, x);
 }
@@ -93,7 +93,7 @@ static void division_by_zero(struct suite *suite, uint64_t unused)
     suite_clear(suite, x, 0);
     check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, DIVIDE, 0, 1), NULL, 0,
                                  done, 1));
-    const enum hal_status status = hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS);
+    const enum hal_status status = hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS);
     if (status != HAL_OK)
         check_fails(suite, status, HAL_FAILED, "divide");
     check_alive(suite, x);
@@ -115,8 +115,7 @@ static void the_kernel_works_on(struct suite *suite, uint64_t rounds)
         check_buffer(suite, x, 0, wanted, sizeof wanted);
         check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_GROUP, 1, 100),
                                      NULL, 0, done, 1));
-        check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED,
-                    "wild_group");
+        check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_group");
     }
 }
 
@@ -136,7 +135,7 @@ static void dependents_fail(struct suite *suite, uint64_t unused)
     check_ok(suite, suite_submit(suite, 0, fill, first, 1, second, 1));
     check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_LOAD, 1, 4), NULL, 0,
                                  first, 1));
-    check_fails(suite, hal_semaphore_wait(second, 1, SUITE_PATIENCE_NS), HAL_FAILED, "wild_load");
+    check_fails(suite, hal_semaphore_wait(second, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_load");
     check_buffer(suite, x, 0, &before, 4);
 }
 
@@ -164,7 +163,7 @@ static void others_go_on(struct suite *suite, uint64_t unused)
         check_ok(suite, suite_submit(suite, 0, numbers, good, i - 1, good, i));
     }
     suite_wait(suite, good, 20);
-    check_fails(suite, hal_semaphore_wait(bad, 1, SUITE_PATIENCE_NS), HAL_FAILED, "wild_store");
+    check_fails(suite, hal_semaphore_wait(bad, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_store");
     for (uint32_t i = 0; i < 4096; i++)
         wanted[i] = 5 + i;
     check_buffer(suite, y, 0, wanted, sizeof wanted);

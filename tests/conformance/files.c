@@ -146,7 +146,7 @@ static void many_transfers(struct suite *suite, uint64_t argument)
     struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     for (uint32_t i = 0; i < COUNT; i++)
         check_ok(suite, hal_queue_read(device, NULL, file, i * EACH, buffer, i * EACH, EACH));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_buffer(suite, buffer, 0, model, COUNT * EACH);
 }
 
@@ -163,7 +163,7 @@ static void file_ends_early(struct suite *suite, uint64_t argument)
     put_file(suite, &place, "0123456789", 10);
     struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     check_ok(suite, hal_queue_read(device, suite_step_to(&step, line, 1), file, 4, buffer, 0, 7));
-    check_fails(suite, hal_semaphore_wait(line, 1, SUITE_PATIENCE_NS), HAL_IO, place.path, "10",
+    check_fails(suite, hal_semaphore_wait(line, 1, SUITE_TIMEOUT_NS), HAL_IO, place.path, "10",
                 "7 bytes");
 }
 
@@ -186,8 +186,8 @@ static void failed_wait_leaves_the_file(struct suite *suite, uint64_t argument)
                             .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1},
                         buffer, 0, file, 0, 64));
     hal_semaphore_fail(gate, HAL_FAILED, "gate");
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED, "gate");
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "gate");
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_file(suite, &place, "untouched", 9);
 }
 
@@ -226,7 +226,7 @@ static void flush(struct suite *suite, uint64_t argument)
     check_ok(suite, hal_queue_flush(device, 0));
     check_ok(suite, hal_queue_fill(device, NULL, buffer, 0, 64, 4, 1));
     check_ok(suite, hal_queue_flush(device, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     memset(model, 4, sizeof model);
     check_buffer(suite, buffer, 0, model, sizeof model);
     if (suite_info(suite)->queue_count < HAL_MAX_QUEUES)

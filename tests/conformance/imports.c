@@ -64,7 +64,7 @@ static void import(struct suite *suite, uint64_t offset)
     check_bytes(suite, lent.memory, model, desc.bytes);
     check_buffer(suite, buffer, 0, model, desc.bytes);
     check_u64(suite, lent.released, 0);
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     hal_buffer_release(buffer);
     check_u64(suite, lent.released, 1);
 }
@@ -134,7 +134,7 @@ static void import_waits_for_work(struct suite *suite, uint64_t argument)
     hal_buffer_release(buffer);
     check_u64(suite, lent.released, 0);
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_u64(suite, lent.released, 1);
     check_u64(suite, lent.memory[4095], 3);
 }

@@ -263,7 +263,7 @@ static void over_the_limit(struct suite *suite, uint64_t which)
     check_ok(suite, hal_command_buffer_end(commands));
     check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
     const char *const *texts = tries[which].texts;
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_INVALID, texts[0],
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_INVALID, texts[0],
                 texts[1], texts[2], "sums");
     check_fails(suite, hal_semaphore_query(done, &value), HAL_INVALID, texts[0]);
     check_numbers(suite, out, 0, 0);

@@ -165,7 +165,7 @@ static void imported_memory_in_sets(struct suite *suite, uint64_t argument)
         for (uint32_t i = 0; i < WORDS; i++)
             check_u64(suite, memory[1][i], i + round + 100 + i + round);
     }
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     hal_buffer_release(in);
     hal_buffer_release(sum);
 }

@@ -94,7 +94,7 @@ static enum hal_status chain(struct hal_device *device, uint64_t queues, struct 
 static void is_lost(struct suite *suite, struct hal_semaphore *semaphore)
 {
     uint64_t value;
-    check_fails(suite, hal_semaphore_wait(semaphore, 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST,
+    check_fails(suite, hal_semaphore_wait(semaphore, 1, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST,
                 "the device was lost");
     check_fails(suite, hal_semaphore_query(semaphore, &value), HAL_DEVICE_LOST,
                 "the device was lost");
@@ -124,7 +124,7 @@ static void in_flight(struct suite *suite, uint64_t waiting)
     check_u64(suite, value, 1);
     check_ok(suite, hal_semaphore_query(never, &value));
     check_u64(suite, value, 0);
-    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    check_fails(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "lost");
 }
 
 /* The same of work on both queues that may be with the device already. Those that wait for the one
@@ -150,12 +150,12 @@ static void work_in_flight(struct suite *suite, uint64_t count)
         check_ok(suite, hal_queue_fill(device, &submit, buffer, 0, 4096, (uint32_t)i, 1));
     }
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_fails(suite, hal_semaphore_wait(chained, count, SUITE_PATIENCE_NS), HAL_DEVICE_LOST,
+    check_fails(suite, hal_semaphore_wait(chained, count, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST,
                 "the device was lost");
-    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    check_fails(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "lost");
     check_fails(suite, chain(device, 0, NULL, 0, later, 1), HAL_DEVICE_LOST, "was lost at");
     is_lost(suite, later);
-    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    check_fails(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "lost");
 }
 
 /* A rank's device is lost while it waits for the others: they fail with it, and submit again. */
@@ -194,7 +194,7 @@ static void of_a_rank(struct suite *suite, uint64_t unused)
     }
     check_ok(suite, chain(lost, 1, NULL, 0, suite_semaphore_of(suite, lost, "last", 0), 1));
     is_lost(suite, done[1]);
-    check_fails(suite, hal_semaphore_wait(done[0], 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "'ring'",
+    check_fails(suite, hal_semaphore_wait(done[0], 1, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "'ring'",
                 "rank 1 failed", "the device was lost");
 }
 
@@ -271,7 +271,7 @@ static void running(struct suite *suite, uint64_t copies)
         suite_wait(suite, front[i], 1);
     check_ok(suite, chain(device, 0, NULL, 0, last, 1));
     is_lost(suite, last);
-    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    check_fails(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "lost");
     for (uint64_t i = 0; i < 2; i++) { /* each ended before the loss, or because of it */
         uint64_t value = 1;
         const enum hal_status status = hal_semaphore_query(done[i], &value);
@@ -295,7 +295,7 @@ static void the_other_device(struct suite *suite, uint64_t unused)
     check_ok(suite, chain(other, 0, ours, 1, theirs, 1));
     check_ok(suite, chain(device, 0, NULL, 0, ours, 1));
     is_lost(suite, theirs);
-    check_ok(suite, hal_device_wait_idle(other, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(other, SUITE_TIMEOUT_NS));
     fill_and_check(suite, other, buffer, 7);
 }
 
@@ -318,7 +318,7 @@ static void submit_until_lost(struct suite *suite, void *user)
             check_ok(suite, status);
         submitter->accepted += status == HAL_OK;
     }
-    submitter->status = hal_semaphore_wait(submitter->timeline, ROUNDS, SUITE_PATIENCE_NS);
+    submitter->status = hal_semaphore_wait(submitter->timeline, ROUNDS, SUITE_TIMEOUT_NS);
     if (submitter->status != HAL_DEVICE_LOST)
         check_ok(suite, submitter->status); /* its message is this thread's */
 }

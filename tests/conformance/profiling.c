@@ -48,7 +48,7 @@ static void refused(struct suite *suite, uint64_t which)
     struct hal_device *device = uncaptured(suite);
     if (!options.file)
         options.file = "/nowhere/at/all.pb.zst";
-    check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS),
+    check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS),
                 wrong[which].status, wrong[which].value, wrong[which].choices);
     check_fails(suite, hal_device_profiling_end(device), HAL_NOT_FOUND, "not being captured");
 }
@@ -75,7 +75,7 @@ static void existing_file(struct suite *suite, uint64_t force)
         fclose(file);
     }
     const struct hal_profiling_options options = {.file = path, .force = force};
-    const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
+    const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS);
     const bool says = force || strstr(hal_message(), path) != NULL;
     const enum hal_status ended = hal_device_profiling_end(device);
     stat(path, &facts);
@@ -124,7 +124,7 @@ static void end_has_a_limit(struct suite *suite, uint64_t unused)
     const struct hal_submit_desc desc = {.waits = &value, .wait_count = 1};
     const struct hal_profiling_options options = {.file = new_file(suite)};
     char message[HAL_MESSAGE_BYTES];
-    check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS));
     check_ok(suite, hal_queue_submit(device, &desc));
     set_flag(suite, "--device_profiling_wait=100ms");
     const enum hal_status first = hal_device_profiling_end(device);
@@ -134,7 +134,7 @@ static void end_has_a_limit(struct suite *suite, uint64_t unused)
     check_u64(suite, first, HAL_TIMEOUT);
     check(suite, strstr(message, "the gate") && strstr(message, "7"));
     check_ok(suite, flushed);
-    check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS), HAL_EXISTS,
+    check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS), HAL_EXISTS,
                 "already being captured");
     check_ok(suite, hal_semaphore_signal(gate, 7));
     check_ok(suite, hal_device_profiling_end(device));
@@ -156,7 +156,7 @@ static void submit_and_wait(struct suite *suite, void *user)
         const struct hal_semaphore_value value = {traffic->done, i};
         const struct hal_submit_desc desc = {.signals = &value, .signal_count = 1};
         check_ok(suite, hal_queue_submit(traffic->device, &desc));
-        check_ok(suite, hal_semaphore_wait(traffic->done, i, SUITE_PATIENCE_NS));
+        check_ok(suite, hal_semaphore_wait(traffic->done, i, SUITE_TIMEOUT_NS));
     }
 }
 
@@ -175,7 +175,7 @@ static void toggle(struct suite *suite, void *user)
     const struct hal_profiling_options options = {.file = toggling->file, .force = true};
     for (uint32_t i = 0; i < toggling->rounds; i++) {
         const enum hal_status begun =
-            hal_device_profiling_begin(toggling->device, &options, SUITE_PATIENCE_NS);
+            hal_device_profiling_begin(toggling->device, &options, SUITE_TIMEOUT_NS);
         check(suite, begun == HAL_OK || (begun == HAL_EXISTS && !toggling->alone));
         const enum hal_status flushed = hal_device_profiling_flush(toggling->device);
         check(suite, flushed == HAL_OK || (flushed == HAL_NOT_FOUND && !toggling->alone));
@@ -224,8 +224,8 @@ static void of_a_while(struct suite *suite, uint64_t unused)
         check_ok(suite, hal_queue_fill(device, &submit, x, 0, HAL_WHOLE_BUFFER, (uint32_t)i, 1));
         if (i == 1) {
             suite_wait(suite, done, 1);
-            check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS));
-            check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS),
+            check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS));
+            check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS),
                         HAL_EXISTS, "already being captured");
         } else if (i == 2) {
             check_ok(suite, hal_device_profiling_flush(device));
@@ -246,7 +246,7 @@ static void dispatch_mode(struct suite *suite, uint64_t unused)
     struct hal_device *device = uncaptured(suite);
     const struct hal_profiling_options options = {.mode = "dispatch", .file = new_file(suite)};
     const enum hal_status known = hal_device_query(device, "dispatch.times", &timed);
-    const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
+    const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_TIMEOUT_NS);
     if (known == HAL_OK && timed == 1) {
         check_ok(suite, begun);
         check_ok(suite, hal_device_profiling_end(device));
@@ -271,7 +271,7 @@ static void two_at_once(struct suite *suite, uint64_t unused)
     }
     for (size_t i = 0; i < 2; i++) {
         const struct hal_profiling_options options = {.file = files[i]};
-        check_ok(suite, hal_device_profiling_begin(devices[i], &options, SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_profiling_begin(devices[i], &options, SUITE_TIMEOUT_NS));
     }
     for (size_t i = 0; i < 2; i++)
         check_ok(suite, hal_device_profiling_flush(devices[i]));

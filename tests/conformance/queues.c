@@ -139,7 +139,7 @@ static void without_description(struct suite *suite, uint64_t argument)
     uint8_t model[BYTES];
     (void)argument;
     check_ok(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, HAL_WHOLE_BUFFER, 9, 1));
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     memset(model, 9, sizeof model);
     check_buffer(suite, buffer, 0, model, BYTES);
 }
@@ -226,8 +226,7 @@ static void failure_reaches_operation(struct suite *suite, uint64_t argument)
     suite_clear(suite, buffer, 0);
     check_ok(suite, hal_queue_fill(suite_device(suite), &desc, buffer, 0, 64, 0xFF, 1));
     hal_semaphore_fail(gate, HAL_FAILED, "the gate broke");
-    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED,
-                "the gate broke");
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "the gate broke");
     check_buffer(suite, buffer, 0, model, sizeof model);
 }
 
@@ -280,7 +279,7 @@ static void affinity_masks(struct suite *suite, uint64_t argument)
                                            .queues = 0xFF, .signals = &signal, .signal_count = 1}));
     suite_wait(suite, done, 1);
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_fails(suite, hal_queue_barrier(device, &(struct hal_submit_desc){.queues = 0x100}),
                 HAL_INVALID, "0x100", "8 queues");
 }

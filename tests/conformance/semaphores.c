@@ -172,7 +172,7 @@ static void woken_by_another_thread(struct suite *suite, uint64_t fails)
         suite_thread(suite, signal_when_told, signaller);
         check_ok(suite, hal_semaphore_signal(signaller->started, 1));
         if (fails)
-            check_fails(suite, hal_semaphore_wait(signaller->semaphore, 9, SUITE_PATIENCE_NS),
+            check_fails(suite, hal_semaphore_wait(signaller->semaphore, 9, SUITE_TIMEOUT_NS),
                         HAL_FAILED, "failed on purpose");
         else
             suite_wait(suite, signaller->semaphore, 9);
@@ -220,14 +220,14 @@ static void empty_submission(struct suite *suite, uint64_t count)
         check_ok(suite, hal_semaphore_signal(waits[i].semaphore, i + 1));
     }
     check_ok(suite, hal_semaphores_wait(suite_device(suite), HAL_WAIT_ALL, signals, count,
-                                        SUITE_PATIENCE_NS));
+                                        SUITE_TIMEOUT_NS));
 }
 
 static void nothing_at_all(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     check_ok(suite, hal_queue_submit(suite_device(suite), &(struct hal_submit_desc){0}));
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
 }
 
 /* Waiting for what is reached already. */
@@ -347,7 +347,7 @@ static void idle_means_done(struct suite *suite, uint64_t unused)
                    &(struct suite_launch){KERNEL_SPIN, {WORDS / 64, 1, 1}, {x}, {STEPS}, 1});
     check_ok(suite, hal_command_buffer_end(commands));
     check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0));
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     for (uint32_t i = 0; i < WORDS; i++) {
         for (uint32_t n = 0; n < STEPS; n++)
             wanted[i] = wanted[i] * 1664525 + 1013904223;
@@ -365,7 +365,7 @@ static void idle_times_out(struct suite *suite, uint64_t timeout_ns)
                 "3", "2");
     check(suite, now_ns() - begin_ns >= (int64_t)timeout_ns);
     check_ok(suite, hal_semaphore_signal(go, 3));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_ok(suite, hal_device_wait_idle(device, 0));
 }
 
@@ -376,7 +376,7 @@ static void idle_after_failure(struct suite *suite, uint64_t unused)
     struct hal_semaphore *bad = suite_semaphore(suite, "bad", 0);
     check_ok(suite, suite_submit(suite, 0, NULL, bad, 1, NULL, 0));
     hal_semaphore_fail(bad, HAL_FAILED, "bad");
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
 }
 
 /* The host is sooner, with the same value or a higher one: the order is wrong, which is seen when
@@ -397,10 +397,10 @@ static void overtaken(struct suite *suite, uint64_t reached)
     check_ok(suite, hal_semaphore_signal(slow, reached));
     check_ok(suite, hal_semaphore_signal(begin, 1));
     suite_wait(suite, other, 1);
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     check_fails(suite, hal_semaphore_query(slow, &value), HAL_INVALID, "semaphore 'slow'", "with 5",
                 reached == 5 ? "had reached 5" : "had reached 7");
-    check_fails(suite, hal_semaphore_wait(slow, 8, SUITE_PATIENCE_NS), HAL_INVALID, "slow");
+    check_fails(suite, hal_semaphore_wait(slow, 8, SUITE_TIMEOUT_NS), HAL_INVALID, "slow");
     memset(wanted, 9, sizeof wanted);
     check_buffer(suite, buffer, 0, wanted, sizeof wanted);
 }

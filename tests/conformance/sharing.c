@@ -86,7 +86,7 @@ static void host_waits_anywhere(struct suite *suite, uint64_t mode)
     check_ok(suite, hal_semaphore_signal(pair.semaphores[1], 1));
     for (size_t i = 0; i < 2; i++)
         check_ok(suite, hal_semaphores_wait(pair.devices[i], mode ? HAL_WAIT_ANY : HAL_WAIT_ALL,
-                                            values, 2, SUITE_PATIENCE_NS));
+                                            values, 2, SUITE_TIMEOUT_NS));
 }
 
 static void timeout_names_the_stranger(struct suite *suite, uint64_t unused)
@@ -106,7 +106,7 @@ static void failures_travel(struct suite *suite, uint64_t owner)
     struct hal_semaphore *source = pair.semaphores[owner], *target = pair.semaphores[1 - owner];
     check_ok(suite, order(pair.devices[0], source, 1, target, 1));
     hal_semaphore_fail(source, HAL_DEVICE_LOST, "struck by lightning");
-    check_fails(suite, hal_semaphore_wait(target, 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST,
+    check_fails(suite, hal_semaphore_wait(target, 1, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST,
                 "struck by lightning");
     check_fails(suite, hal_semaphore_query(target, &value), HAL_DEVICE_LOST, "lightning");
 }

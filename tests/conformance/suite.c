@@ -476,7 +476,7 @@ void suite_run_case(struct suite_run *run, const char *name, const struct suite_
     if (has_failed(&suite))
         fail_semaphores(&suite);
     join_all(&suite);
-    if (hal_device_wait_idle(run->device, SUITE_PATIENCE_NS) != HAL_OK &&
+    if (hal_device_wait_idle(run->device, SUITE_TIMEOUT_NS) != HAL_OK &&
         out_result->outcome == SUITE_PASSED) {
         out_result->outcome = SUITE_FAILED;
         snprintf(out_result->message, sizeof out_result->message,

@@ -90,7 +90,7 @@ extern const uint64_t suite_sizes[];
 enum { SUITE_SIZE_COUNT = 14, SUITE_LARGEST = (1 << 20) + 1 };
 
 /* Nothing that a case waits for takes longer, or it has failed. */
-#define SUITE_PATIENCE_NS INT64_C(60000000000)
+#define SUITE_TIMEOUT_NS INT64_C(60000000000)
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 

@@ -178,7 +178,7 @@ static void one_reusable_from_all(struct suite *suite, uint64_t unused)
                    &(struct suite_launch){KERNEL_COUNT_THREADS, {3, 1, 1}, {share.buffer}, {0}, 0});
     check_ok(suite, hal_command_buffer_end(share.commands));
     run_threads(suite, submit_often, &share);
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     check_buffer(suite, share.buffer, 0, &wanted, 4);
 }
 
@@ -207,7 +207,7 @@ static void one_shot_from_all(struct suite *suite, uint64_t unused)
         check_ok(suite, hal_command_buffer_end(share.commands));
         check_ok(suite, hal_semaphore_signal(share.semaphores[0], 1));
         run_threads(suite, submit_once, &share);
-        check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
         check_buffer(suite, share.buffer, 0, &wanted, 4);
     }
 }
@@ -289,7 +289,7 @@ static void all_meet(struct suite *suite, uint64_t unused)
 static void wait_for_the_end(struct suite *suite, void *user)
 {
     const struct share *share = user;
-    check_fails(suite, hal_semaphore_wait(share->semaphores[0], 1, SUITE_PATIENCE_NS), HAL_IO,
+    check_fails(suite, hal_semaphore_wait(share->semaphores[0], 1, SUITE_TIMEOUT_NS), HAL_IO,
                 "for everybody");
 }
 
@@ -373,7 +373,7 @@ static void idle_often(struct suite *suite, void *user)
         check_ok(suite, hal_command_fill(commands, x, 0, 4, wanted, 4));
         check_ok(suite, hal_command_buffer_end(commands));
         check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0));
-        check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
         check_buffer(suite, x, 0, &wanted, 4);
     }
 }

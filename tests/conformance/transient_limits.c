@@ -282,7 +282,7 @@ static void waits_before_signals(struct suite *suite, uint64_t argument)
                         &(struct hal_buffer_desc){.label = "behind it", .bytes = MIB}, &second));
     suite_own_buffer(suite, second);
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
 }
 
 static void too_large(struct suite *suite, uint64_t argument)
@@ -329,7 +329,7 @@ static void failures_reach_it(struct suite *suite, uint64_t argument)
              hal_queue_fill(device, suite_line_next(&two), second, 0, HAL_WHOLE_BUFFER, 1, 1));
     hal_semaphore_fail(trouble, HAL_FAILED, "the cable is out");
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_fails(suite, hal_semaphore_wait(two.semaphore, two.signal.value, SUITE_PATIENCE_NS),
+    check_fails(suite, hal_semaphore_wait(two.semaphore, two.signal.value, SUITE_TIMEOUT_NS),
                 HAL_FAILED, "the cable is out");
 }
 
@@ -445,7 +445,7 @@ static void crowd(struct suite *suite, uint64_t threads)
         suite_thread(suite, work, &workers[i]);
     }
     suite_join(suite);
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_truth(suite, device, 0, 4 * MIB);
 }
 

@@ -344,7 +344,7 @@ static void released_without_dealloca(struct suite *suite, uint64_t argument)
         check_ok(suite, hal_queue_alloca(device, NULL, &desc, &buffer));
         check_ok(suite, hal_queue_fill(device, NULL, buffer, 0, HAL_WHOLE_BUFFER, 1, 1));
         hal_buffer_release(buffer);
-        check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+        check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
         check_u64(suite, statistics(suite, device).used_bytes, 0);
         check_u64(suite, statistics(suite, device).slab_count, 0);
     }
@@ -384,7 +384,7 @@ static void failed_dealloca(struct suite *suite, uint64_t argument)
     check_ok(suite, hal_queue_dealloca(
                         device, &(struct hal_submit_desc){.waits = &wait, .wait_count = 1}, first));
     hal_semaphore_fail(gate, HAL_FAILED, "gate");
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     for (int i = 0; i < 5; i++) {
         struct hal_buffer *second = alloca_of(suite, &other, 4096);
         check_ok(suite, hal_queue_fill(device, suite_line_next(&other), second, 0, HAL_WHOLE_BUFFER,

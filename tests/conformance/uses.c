@@ -84,7 +84,7 @@ static void beside(struct suite *suite, uint64_t unused)
     memset(mapping.data, 0x33, HALF - 100);
     check_ok(suite, hal_buffer_unmap(&mapping));
     check_ok(suite, status);
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     memset(wanted, 0x11, 100);
     memset(wanted + 100, 0x33, HALF - 100);
     memset(wanted + HALF, 0x22, HALF);
@@ -109,7 +109,7 @@ static void through_a_subspan(struct suite *suite, uint64_t unused)
     check(suite, over == HAL_INVALID);
     check_ok(suite, before);
     check_ok(suite, behind);
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
 }
 
 /* Persistent mappings stay open while work uses the buffer. */
@@ -206,7 +206,7 @@ static void two_mappings(struct suite *suite, uint64_t unused)
     check(suite, rest == HAL_INVALID);
     check_ok(suite, undone);
     check_ok(suite, hal_queue_fill(device, NULL, buffer, 8, 8, 0, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
 }
 
 static void by_files(struct suite *suite, uint64_t writes)
@@ -228,7 +228,7 @@ static void by_files(struct suite *suite, uint64_t writes)
             break;
     }
     const enum hal_status undone = hal_buffer_unmap(&mapping);
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     check_ok(suite, undone);
     check_ok(suite, status);
 }
@@ -245,7 +245,7 @@ static struct hal_buffer *transient(struct suite *suite)
 
 static void give_back(struct suite *suite, struct hal_buffer *buffer)
 {
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     check_ok(suite, hal_queue_dealloca(suite_device(suite), NULL, buffer));
 }
 
@@ -283,7 +283,7 @@ static void submitted_after_its_end(struct suite *suite, uint64_t use)
     check_ok(suite, hal_buffer_subspan(buffer, 0, HAL_WHOLE_BUFFER, "part", &part));
     suite_own_buffer(suite, part);
     check_ok(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, BYTES, 0, 1));
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     record(suite, commands, (enum use)(use % USES), use < USES ? buffer : part);
     check_ok(suite, hal_command_buffer_end(commands));
     for (int i = 0; i < 2; i++)
@@ -303,7 +303,7 @@ static void seen_until_its_end(struct suite *suite, uint64_t unused)
     const struct hal_submit_desc desc = {.waits = &wait, .wait_count = 1};
     (void)unused;
     check_ok(suite, hal_queue_fill(suite_device(suite), NULL, buffer, 0, BYTES, 0x5E, 1));
-    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     check_ok(suite, hal_queue_dealloca(suite_device(suite), &desc, buffer));
     suite_read(suite, buffer, BYTES - 1, &byte, 1);
     check_u64(suite, byte, 0x5E);
@@ -343,7 +343,7 @@ static void no_bytes(struct suite *suite, uint64_t unused)
     if (status != HAL_OK)
         suite_fail(suite, __FILE__, __LINE__, "%s", message);
     check(suite, used == HAL_INVALID); /* the last byte that is mapped */
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
 }
 
 /* Not while the host looks at it; and a refused dealloca has given nothing back. */
@@ -353,7 +353,7 @@ static void given_back_while_mapped(struct suite *suite, uint64_t unused)
     struct hal_buffer *buffer = transient(suite);
     (void)unused;
     check_ok(suite, hal_queue_fill(device, NULL, buffer, 0, BYTES, 0, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_device_wait_idle(device, SUITE_TIMEOUT_NS));
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 10, 1);
     const enum hal_status early = hal_queue_dealloca(device, NULL, buffer);
     check_ok(suite, hal_buffer_unmap(&mapping));

@@ -42,7 +42,7 @@ enum hal_status suite_submit(struct suite *suite, uint64_t queues,
 
 void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t value)
 {
-    check_ok(suite, hal_semaphore_wait(semaphore, value, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_semaphore_wait(semaphore, value, SUITE_TIMEOUT_NS));
 }
 
 void suite_submit_and_wait(struct suite *suite, struct hal_command_buffer *commands)

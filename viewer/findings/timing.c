@@ -126,8 +126,8 @@ struct next_submit {
  * most the device's idle time until it begins the next work; if the thread and the device share
  * processors, at most the idle time during the wait: the thread's own work takes as long as before,
  * and no processor is free for it while the device works. */
-static enum hal_status judge_wait(const struct view_model *m, uint32_t call,
-                                  const struct next_submit *next, struct waste *waste)
+static enum hal_status add_wait(const struct view_model *m, uint32_t call,
+                                const struct next_submit *next, struct waste *waste)
 {
     const struct view_call *wait = &m->calls[call];
     struct stretch idle = {wait->begin_ns, wait->end_ns, wait->end_ns - wait->begin_ns, call};
@@ -143,8 +143,8 @@ static enum hal_status judge_wait(const struct view_model *m, uint32_t call,
 }
 
 /* Backwards, so that the next submission of the thread is known. */
-static enum hal_status judge_host(const struct view_model *m, const struct view_track *track,
-                                  const struct view_task *task, struct waste *waste)
+static enum hal_status add_waits(const struct view_model *m, const struct view_track *track,
+                                 const struct view_task *task, struct waste *waste)
 {
     struct next_submit next = {VIEW_NO_TIME, VIEW_NO_TIME};
     for (size_t i = track->events.count; i-- > 0 && !view_task_stopped(task);) {
@@ -156,7 +156,7 @@ static enum hal_status judge_host(const struct view_model *m, const struct view_
                 submission == VIEW_NO_REF ? VIEW_NO_TIME : m->submissions[submission].begin_ns;
         } else if (event->class == VIEW_WAIT && view_call_is_sync(m, &m->calls[event->ref]) &&
                    m->calls[event->ref].status == HAL_OK) {
-            HAL_TRY(judge_wait(m, event->ref, &next, waste));
+            HAL_TRY(add_wait(m, event->ref, &next, waste));
         }
     }
     return HAL_OK;
@@ -208,7 +208,7 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < m->tracks_count && status == HAL_OK; i++) {
         if (m->tracks[i].kind == VIEW_TRACK_HOST)
-            status = judge_host(m, &m->tracks[i], findings->task, &waste);
+            status = add_waits(m, &m->tracks[i], findings->task, &waste);
     }
     if (status == HAL_OK)
         status = report_syncs(m, &waste, findings);

@@ -48,7 +48,7 @@ struct usage {
     VIEW_TABLE(command, commands);
     VIEW_TABLE(touched, list); /* of the command that is visited */
     uint32_t row, number;      /* its command buffer, and its number there */
-    bool judging;              /* second pass: commands are known */
+    bool second_pass;          /* commands are known */
     enum hal_status status;
 };
 
@@ -112,7 +112,7 @@ static struct command *command_of(struct usage *u)
 static void end_command(struct usage *u)
 {
     const struct command *command = u->list_count && u->status == HAL_OK ? command_of(u) : NULL;
-    if (command && u->judging)
+    if (command && u->second_pass)
         u->dead[u->row] += !command->needed;
     u->list_count = 0;
 }
@@ -393,7 +393,7 @@ enum hal_status view_findings_usage(const struct view_model *model, unsigned fir
     if (u.status == HAL_OK)
         u.status = view_model_each(model, findings->task, take_read, &u);
     if (u.status == HAL_OK && spread_needs(&u, findings->task)) {
-        u.judging = true;
+        u.second_pass = true;
         view_task_part(findings->task, middle, VIEW_TASK_WHOLE);
         u.status = view_model_each(model, findings->task, take_again, &u);
     }

@@ -30,7 +30,7 @@ static int compare_coded(const void *left, const void *right)
 
 /* Mostly in order already: what is out of place moves a little. False where that costs more than
  * sorting would. */
-static bool settle(const struct view_spans *spans, uint32_t *codes)
+static bool sort_nearly_sorted(const struct view_spans *spans, uint32_t *codes)
 {
     size_t moves = 2 * spans->count;
     struct view_span last = spans->tell(spans->tables, codes[0]);
@@ -96,7 +96,7 @@ static enum hal_status merge_runs(const struct view_spans *spans, uint32_t *code
 
 static enum hal_status sort_codes(const struct view_spans *spans, uint32_t *codes)
 {
-    if (settle(spans, codes))
+    if (sort_nearly_sorted(spans, codes))
         return HAL_OK;
     struct coded *all = hal_alloc(spans->count, sizeof *all);
     if (!all)

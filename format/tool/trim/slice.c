@@ -459,7 +459,7 @@ static bool wait_is_met(const struct slice *slice, const struct trace_semaphore_
 
 /* A read-back stays when nothing else wrote its bytes; a write that is not needed leaves other
  * bytes than were there. */
-static void judge_content(struct slice *slice, struct slice_event *event)
+static void check_content(struct slice *slice, struct slice_event *event)
 {
     const struct trace_content_event *access = (const void *)event->record;
     struct slice_object *buffer = slice_object(slice, access->buffer);
@@ -492,7 +492,7 @@ static void unspoil(struct slice *slice, const struct slice_access *access, bool
     buffer->touched |= access->writes;
 }
 
-static void judge(struct slice *slice, struct slice_event *event)
+static void check_event(struct slice *slice, struct slice_event *event)
 {
     const struct trace_event *record = event->record;
     const struct trace_semaphore_event *signal = (const void *)record;
@@ -504,7 +504,7 @@ static void judge(struct slice *slice, struct slice_event *event)
         break;
     case TRACE_HOST_WRITE:
     case TRACE_MAPPED_CHANGE:
-    case TRACE_HOST_READ: judge_content(slice, event); break;
+    case TRACE_HOST_READ: check_content(slice, event); break;
     case TRACE_SEMAPHORE_WAIT:
         if (in_window(slice, record) && wait_is_met(slice, (const void *)record))
             event->fate = SLICE_KEPT;
@@ -542,6 +542,6 @@ void slice_find(struct slice *slice)
     collapse(slice);
     empty_others(slice);
     for (size_t i = 0; i < slice->order_count; i++)
-        judge(slice, &slice->events[slice->order[i]]);
+        check_event(slice, &slice->events[slice->order[i]]);
     slice_keep(slice);
 }

@@ -43,7 +43,7 @@ struct slice_range {
 struct slice_object {
     const struct trace_event *created;
     uint64_t size;                    /* of buffers */
-    struct slice_range needed, wrong; /* of buffers: see find_dependencies, judge_reads */
+    struct slice_range needed, wrong; /* of buffers: see find_dependencies, check_reads */
     uint64_t created_ticket;
     uint64_t initial, reached, later;  /* of semaphores: see collapse */
     size_t first_access, access_count; /* of command buffers */

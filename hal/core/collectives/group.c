@@ -115,17 +115,19 @@ static void end_watch(struct watch *idle)
  * environment has an invalid value. */
 static enum hal_status read_warn_after(int64_t *out_ns)
 {
-    const char *value = getenv("HAL_CHANNEL_PATIENCE");
+    const char *value = getenv("HAL_CHANNEL_STALL_WARNING");
+    if (!value)
+        value = getenv("HAL_CHANNEL_PATIENCE"); /* its name before 1.0 */
     *out_ns = DEFAULT_WARN_AFTER_NS;
     if (!value || !value[0])
         return HAL_OK;
     if (strcmp(value, "never") == 0)
         *out_ns = 0;
     else if (!hal_duration_parse(value, HAL_LEAST_LAST_NS, HAL_MOST_LAST_NS, out_ns))
-        return hal_fail(
-            HAL_INVALID,
-            "HAL_CHANNEL_PATIENCE must be never or a time from 10ms to 24h, such as 10s, not '%s'",
-            value);
+        return hal_fail(HAL_INVALID,
+                        "HAL_CHANNEL_STALL_WARNING must be never or a time from 10ms to 24h, such "
+                        "as 10s, not '%s'",
+                        value);
     return HAL_OK;
 }
 

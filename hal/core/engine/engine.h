@@ -248,8 +248,8 @@ HAL_API void hal_engine_lose(struct hal_engine *engine, const char *message);
 
 /* The same with hal_message() if the status is HAL_DEVICE_LOST. Returns the status with its
  * message. */
-HAL_API enum hal_status hal_engine_judge(struct hal_engine *engine,
-                                         enum hal_status status) HAL_CHECKED;
+HAL_API enum hal_status hal_engine_note_loss(struct hal_engine *engine,
+                                             enum hal_status status) HAL_CHECKED;
 
 /* HAL_DEVICE_LOST with the cause. */
 HAL_API enum hal_status hal_engine_check(const struct hal_engine *engine) HAL_CHECKED;

@@ -95,7 +95,7 @@ void hal_engine_lose(struct hal_engine *engine, const char *message)
     hal_engine_drain_ready(&changes);
 }
 
-enum hal_status hal_engine_judge(struct hal_engine *engine, enum hal_status status)
+enum hal_status hal_engine_note_loss(struct hal_engine *engine, enum hal_status status)
 {
     if (status != HAL_DEVICE_LOST)
         return status;

@@ -62,7 +62,7 @@ static void end_writes(const struct metal_program *program)
 static void part_completed(struct metal_submission *submission, enum metal_part which, size_t index,
                            id<MTLCommandBuffer> part)
 {
-    const enum hal_status status = metal_part_judge(submission, which, index, part);
+    const enum hal_status status = metal_part_status(submission, which, index, part);
     if (which == METAL_PART_COMMANDS && submission->times)
         read_times(submission, index, part);
     if (which == METAL_PART_COMMANDS)

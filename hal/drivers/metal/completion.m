@@ -80,7 +80,7 @@ static void completed(uint64_t watch, id<MTLSharedEvent> event, uint64_t value,
     const bool signalled = event.signaledValue >= value;
     enum hal_status status = HAL_OK;
     if (!signalled) {
-        status = metal_part_judge(submission, METAL_PART_SIGNAL, 0, part);
+        status = metal_part_status(submission, METAL_PART_SIGNAL, 0, part);
         event.signaledValue = value;
     }
     metal_submission_resolve(submission, status);

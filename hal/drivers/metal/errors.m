@@ -20,8 +20,8 @@ static void name_encoder(NSError *error, char *out_text, size_t bytes)
     }
 }
 
-enum hal_status metal_part_judge(const struct metal_submission *submission, enum metal_part which,
-                                 size_t index, id<MTLCommandBuffer> part)
+enum hal_status metal_part_status(const struct metal_submission *submission, enum metal_part which,
+                                  size_t index, id<MTLCommandBuffer> part)
 {
     static const char *const names[] = {"the wait for its semaphores", "its commands",
                                         "the signals of its semaphores"};

@@ -72,6 +72,6 @@ static enum hal_status call(const struct hal_work *work)
 enum hal_status metal_host_call(struct hal_work *work)
 {
     @autoreleasepool {
-        return hal_engine_judge(work->engine, call(work));
+        return hal_engine_note_loss(work->engine, call(work));
     }
 }

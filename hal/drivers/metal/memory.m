@@ -370,7 +370,7 @@ static enum hal_status read_back_locked(struct metal_device *device, struct meta
                        bytes == buffer->base.bytes; /* work may begin on another part */
     @autoreleasepool {
         status = whole ? read_whole(device, buffer) : read_range(device, buffer, offset, bytes);
-        status = hal_engine_judge(&device->engine, status);
+        status = hal_engine_note_loss(&device->engine, status);
     }
     if (!whole || status != HAL_OK)
         atomic_store(&buffer->host_stale, true);

@@ -75,8 +75,8 @@ enum metal_part { METAL_PART_WAIT, METAL_PART_COMMANDS, METAL_PART_SIGNAL };
 
 /* The status of a completed command buffer; `index` is that of the commands in the batch
  * (errors.m). */
-enum hal_status metal_part_judge(const struct metal_submission *submission, enum metal_part which,
-                                 size_t index, id<MTLCommandBuffer> part) HAL_CHECKED;
+enum hal_status metal_part_status(const struct metal_submission *submission, enum metal_part which,
+                                  size_t index, id<MTLCommandBuffer> part) HAL_CHECKED;
 
 /* Starts the committing thread. */
 enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;

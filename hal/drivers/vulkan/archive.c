@@ -75,7 +75,7 @@ static bool find_path(struct vulkan_archive *archive, const struct vulkan_device
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 /* Vulkan's own header: drivers should check it, but not all do. */
-static const char *judge_data(const struct vulkan_device *device, const void *data, size_t bytes)
+static const char *check_data(const struct vulkan_device *device, const void *data, size_t bytes)
 {
     VkPipelineCacheHeaderVersionOne head;
     if (bytes < sizeof head)
@@ -112,7 +112,7 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
         hal_sha256(*out_data, head.bytes, digest) != HAL_OK ||
         memcmp(digest, head.digest, sizeof digest) != 0)
         return "its checksum is wrong";
-    return judge_data(device, *out_data, head.bytes);
+    return check_data(device, *out_data, head.bytes);
 }
 
 static void load(struct vulkan_archive *archive, const struct vulkan_device *device,

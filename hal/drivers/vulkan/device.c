@@ -255,18 +255,18 @@ static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, 
 }
 
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
-                                       struct settings *out_wishes)
+                                       struct settings *out_settings)
 {
-    *out_wishes = (struct settings){.queues = 1};
+    *out_settings = (struct settings){.queues = 1};
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "queues") == 0)
-            HAL_TRY(hal_parameter_count(&parameters[i], HAL_MAX_QUEUES, &out_wishes->queues));
+            HAL_TRY(hal_parameter_count(&parameters[i], HAL_MAX_QUEUES, &out_settings->queues));
         else if (strcmp(parameters[i].name, "descriptors") == 0)
-            HAL_TRY(hal_parameter_choice(&parameters[i], "push", "pool", &out_wishes->pools));
+            HAL_TRY(hal_parameter_choice(&parameters[i], "push", "pool", &out_settings->pools));
         else if (strcmp(parameters[i].name, "watchdog") == 0)
-            HAL_TRY(read_watchdog(&parameters[i], &out_wishes->watchdog_ns));
+            HAL_TRY(read_watchdog(&parameters[i], &out_settings->watchdog_ns));
         else if (strcmp(parameters[i].name, "fail") == 0)
-            HAL_TRY(hal_injection_read(parameters[i].value, &out_wishes->injection));
+            HAL_TRY(hal_injection_read(parameters[i].value, &out_settings->injection));
         else
             return hal_fail(HAL_INVALID,
                             "unknown parameter '%s' (known: queues, descriptors, watchdog, "

@@ -95,7 +95,7 @@ enum hal_status vulkan_host_call(struct hal_work *work)
                                   .bytes = work->bytes,
                                   .mode = HAL_MAP_READ | HAL_MAP_WRITE};
     if (!data && work->bytes)
-        return hal_engine_judge(work->engine, call_on_copy(to_vulkan_device(self), work));
+        return hal_engine_note_loss(work->engine, call_on_copy(to_vulkan_device(self), work));
     HAL_TRY(vulkan_buffer_map(self, mapping.buffer, &mapping));
     HAL_TRY(work->host.run(work->host.user, mapping.data, work->bytes));
     return work->host.writes ? vulkan_buffer_unmap(self, &mapping) : HAL_OK;

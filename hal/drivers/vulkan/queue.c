@@ -182,7 +182,7 @@ static void take_dispatch_times(struct vulkan_submission *submission)
 static void fail_to_end(struct vulkan_submission *submission, VkResult result)
 {
     char name[160];
-    const enum hal_status status = hal_engine_judge(
+    const enum hal_status status = hal_engine_note_loss(
         submission->work.engine, vulkan_fail(result, "%s of '%s'", name_of(submission, name),
                                              submission->queue->device->properties.deviceName));
     hal_work_fail(&submission->work, status, hal_message());

@@ -40,7 +40,7 @@ static bool start(struct hal_work *work, struct hal_changes *changes)
     enum hal_status status = vulkan_queue_commit(submission, changes);
     if (status == HAL_OK)
         return false; /* it may have ended, and be gone */
-    status = hal_engine_judge(work->engine, status);
+    status = hal_engine_note_loss(work->engine, status);
     hal_work_fail(work, status, hal_message());
     return true;
 }

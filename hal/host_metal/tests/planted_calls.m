@@ -394,7 +394,7 @@ const struct planted planted_calls[] = {
     {"wait before commit", "wait-before-commit", NULL, wait_before_commit},
     {"commit in a debug group", "debug-groups", NULL, debug_group_left_open},
     {"queue for no command buffers", "command-queue-limit", NULL, queue_for_nothing},
-    {"queue full of idle command buffers", "command-queue-full", "patience=1", queue_full},
+    {"queue full of idle command buffers", "command-queue-full", "timeout=1", queue_full},
     {"buffer of another device", "wrong-device", "devices=2", wrong_device},
     {"stop without a capture", "capture-not-running", NULL, stop_without_capture},
     {"capture scope ended twice", "capture-scope", NULL, scope_ended_twice},

@@ -213,7 +213,7 @@ const struct planted planted_modes[] = {
     {"slow encoders", NULL, "slow=2000", takes_time},
     {"clock of the device", NULL, "gpuclock", another_clock},
     {"pipelines one by one", "pipeline-made-alone: newComputePipelineState",
-     "pipelines-meet=2,patience=1", pipelines_one_by_one},
+     "pipelines-meet=2,timeout=1", pipelines_one_by_one},
     {"leak with a census", "leaked-objects", "shuffle", leak_is_forgiven},
     {.name = NULL},
 };

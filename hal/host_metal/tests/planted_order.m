@@ -195,7 +195,7 @@ const struct planted planted_order[] = {
     {"value of an event that is not shared", "event-not-shared", NULL, event_of_the_device_alone},
     {"event lowered by the host", "event-value-lowered", NULL, event_lowered_by_host},
     {"event lowered by the device", "event-value-lowered", NULL, event_lowered_by_device},
-    {"still waiting at exit", "unfinished-at-exit", "patience=1", still_waiting_at_exit},
+    {"still waiting at exit", "unfinished-at-exit", "timeout=1", still_waiting_at_exit},
     {"barrier missing", NULL, "shuffle", barrier_missing},
     {"barrier for another buffer", NULL, "shuffle", barrier_of_another_buffer},
     {"fence missing", NULL, "shuffle", fence_missing},

@@ -36,13 +36,13 @@ struct outcome {
 /* What the child prints, until it ends; one that hangs is ended, and named. */
 static void collect(const struct planted *bug, pid_t child, int end, struct outcome *out)
 {
-    enum { PATIENCE_MS = 120000 };
+    enum { TIMEOUT_MS = 120000 };
     size_t count = 0;
     char rest[512];
     for (;;) {
         struct pollfd ready = {.fd = end, .events = POLLIN};
         const size_t room = sizeof out->output - 1 - count;
-        const int events = poll(&ready, 1, PATIENCE_MS);
+        const int events = poll(&ready, 1, TIMEOUT_MS);
         if (events < 0 && errno == EINTR)
             continue;
         if (events <= 0) {

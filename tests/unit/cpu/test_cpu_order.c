@@ -8,10 +8,10 @@ static const char source[] =
     "#include <metal_stdlib>\n"
     "using namespace metal;\n"
     "kernel void hold(device atomic_uint *flag [[buffer(0)]], device uint *out [[buffer(1)]],\n"
-    "                 constant uint &patience [[buffer(2)]])\n"
+    "                 constant uint &rounds [[buffer(2)]])\n"
     "{\n"
     "    uint seen = 0;\n"
-    "    for (ulong i = 0; i < (ulong)patience << 20 && !seen; i++)\n"
+    "    for (ulong i = 0; i < (ulong)rounds << 20 && !seen; i++)\n"
     "        seen = atomic_load_explicit(flag, memory_order_relaxed);\n"
     "    out[0] = seen ? 1 : 2;\n"
     "}\n"
@@ -71,9 +71,9 @@ static void dispatch(struct rig *rig, uint32_t entry)
     assert_ok(hal_command_dispatch(rig->commands, rig->executable, entry, (uint32_t[3]){1, 1, 1}));
 }
 
-static void be_patient(struct rig *rig, uint32_t patience)
+static void set_rounds(struct rig *rig, uint32_t rounds)
 {
-    assert_ok(hal_command_push_constants(rig->commands, 0, &patience, 4));
+    assert_ok(hal_command_push_constants(rig->commands, 0, &rounds, 4));
 }
 
 static void barrier(struct rig *rig, uint32_t source_stages, uint32_t target_stages)
@@ -158,7 +158,7 @@ static void one_try(size_t index)
     uint32_t got = 0;
     const bool overlaps = tries[index].overlaps;
     set_up(&rig);
-    be_patient(&rig, overlaps ? 1 << 20 : 1); /* a first transfer and dispatch, done long ago */
+    set_rounds(&rig, overlaps ? 1 << 20 : 1); /* a first transfer and dispatch, done long ago */
     dispatch(&rig, TOUCH);
     assert_ok(hal_command_fill(rig.commands, rig.other, 1024, 1024, 1, 1));
     if (tries[index].between == EVENT_BEFORE)
@@ -189,7 +189,7 @@ TEST(chains_hold)
     struct rig rig;
     uint32_t got = 0;
     set_up(&rig);
-    be_patient(&rig, 1);
+    set_rounds(&rig, 1);
     dispatch(&rig, HOLD);
     barrier(&rig, HAL_STAGE_DISPATCH, HAL_STAGE_TRANSFER);
     barrier(&rig, HAL_STAGE_TRANSFER, HAL_STAGE_DISPATCH);

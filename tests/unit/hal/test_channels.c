@@ -53,7 +53,7 @@ TEST(the_log_names_them)
     struct hal_channel *channels[3];
     struct hal_buffer *buffers[3];
     const struct hal_buffer_desc desc = {.bytes = 4};
-    setenv("HAL_CHANNEL_PATIENCE", "10ms", 1);
+    setenv("HAL_CHANNEL_STALL_WARNING", "10ms", 1);
     for (size_t i = 0; i < 3; i++) {
         assert_ok(hal_device_open("cpu?threads=1", &devices[i]));
         assert_ok(hal_buffer_create(devices[i], &desc, &buffers[i]));
@@ -78,21 +78,25 @@ TEST(the_log_names_them)
     }
 }
 
-TEST(what_patience_can_be)
+TEST(the_stall_warning_s_values)
 {
     static const char *const wrong[] = {"soon", "10x", "1ms", "25h", "-1s", "never "};
     struct hal_device *device;
     struct hal_channel *channel;
     assert_ok(hal_device_open("cpu?threads=1", &device));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        setenv("HAL_CHANNEL_PATIENCE", wrong[i], 1);
+        setenv("HAL_CHANNEL_STALL_WARNING", wrong[i], 1);
         assert_fails(hal_channel_create(&device, 1, NULL, &channel), HAL_INVALID,
-                     "HAL_CHANNEL_PATIENCE must be never or a time");
+                     "HAL_CHANNEL_STALL_WARNING must be never or a time");
     }
-    setenv("HAL_CHANNEL_PATIENCE", "never", 1);
+    unsetenv("HAL_CHANNEL_STALL_WARNING");
+    setenv("HAL_CHANNEL_PATIENCE", "soon", 1); /* the former name */
+    assert_fails(hal_channel_create(&device, 1, NULL, &channel), HAL_INVALID, "not 'soon'");
+    setenv("HAL_CHANNEL_STALL_WARNING", "never", 1);
     assert_ok(hal_channel_create(&device, 1, NULL, &channel));
     hal_channel_release(channel);
     hal_device_release(device);
+    unsetenv("HAL_CHANNEL_STALL_WARNING");
     unsetenv("HAL_CHANNEL_PATIENCE");
 }
 

@@ -17,9 +17,9 @@ struct meeting {
 
 static enum hal_status meet(void *user, void *data, uint64_t bytes)
 {
-    static const int64_t patience_ns = 20000000000;
+    static const int64_t timeout_ns = 20000000000;
     struct meeting *meeting = user;
-    const int64_t deadline_ns = hal_deadline_ns(patience_ns);
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     bool in_time = true;
     (void)data;
     (void)bytes;

@@ -297,7 +297,7 @@ static void assume(const struct graph *g, struct model *m, const struct hal_sema
         assume(g, m, &g->made[by].waits[i]);
 }
 
-static void settle(const struct graph *g, struct model *m)
+static void run_until_idle(const struct graph *g, struct model *m)
 {
     for (bool changed = true; changed;) {
         changed = false;
@@ -321,7 +321,7 @@ static void compare(struct graph *g)
     const size_t count = below(3);
     for (size_t i = 0; i < count; i++)
         assume(g, &m, &waits[i]);
-    settle(g, &m);
+    run_until_idle(g, &m);
     hal_question_begin(&question, waits, count);
     for (size_t s = 0; s < SEMAPHORES; s++) {
         for (uint64_t value = 1; value < HIGHEST + 2; value++) {

@@ -7,7 +7,7 @@
  */
 enum { ROUNDS = 60, WORDS = 40000 };
 
-static const int64_t patience_ns = 60000000000;
+static const int64_t timeout_ns = 60000000000;
 
 struct counts {
     unsigned good, refused, failed;
@@ -54,7 +54,7 @@ static void run_pair(struct hal_device *device, struct hal_buffer *first, struct
     assert_ok(hal_command_buffer_end(copy));
     assert_ok(fixture_submit(device, copy, filled, 1, copied, 1));
     assert_ok(fixture_submit(device, fill, NULL, 0, filled, 1));
-    const enum hal_status status = hal_semaphore_wait(copied, 1, patience_ns);
+    const enum hal_status status = hal_semaphore_wait(copied, 1, timeout_ns);
     if (status == HAL_OK) {
         check_result(second, value, counts);
     } else {
@@ -98,7 +98,7 @@ TEST(failures_are_told)
             run_pair(device, first, second, i * 2654435761U, &counts);
         else
             counts.refused++;
-        assert_ok(hal_device_wait_idle(device, patience_ns));
+        assert_ok(hal_device_wait_idle(device, timeout_ns));
         hal_buffer_release(second);
         hal_buffer_release(first);
     }
@@ -141,7 +141,7 @@ static void check_chain(struct hal_buffer *words, struct hal_semaphore *const li
     uint32_t values[LINKS + 1];
     size_t broken = given;
     for (size_t i = 0; i < given; i++) {
-        const enum hal_status status = hal_semaphore_wait(links[i], 1, patience_ns);
+        const enum hal_status status = hal_semaphore_wait(links[i], 1, timeout_ns);
         if (status != HAL_OK)
             assert_told(status);
         if (status != HAL_OK && broken == given)
@@ -180,7 +180,7 @@ TEST(a_chain_breaks_at_one_place)
     while (given < LINKS && submit_link(device, words, given, links) == HAL_OK)
         given++;
     check_chain(words, links, given);
-    assert_ok(hal_device_wait_idle(device, patience_ns));
+    assert_ok(hal_device_wait_idle(device, timeout_ns));
     hal_buffer_release(words);
     for (size_t i = 0; i < LINKS; i++)
         hal_semaphore_release(links[i]);

@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-static const int64_t patience_ns = 60000000000;
+static const int64_t timeout_ns = 60000000000;
 
 /* By Apple's documentation of MTLCommandBufferError. */
 static const struct {
@@ -73,7 +73,7 @@ static uint8_t fill_until_failure(struct hal_device *device, struct hal_buffer *
     for (uint8_t i = 1; i < 30; i++) {
         struct hal_semaphore *done = fixture_semaphore(device, "filled", 0);
         assert_ok(submit_fill(device, buffer, i, done));
-        const enum hal_status status = hal_semaphore_wait(done, 1, patience_ns);
+        const enum hal_status status = hal_semaphore_wait(done, 1, timeout_ns);
         if (status != HAL_OK)
             assert_fails(status, wanted, "injected by HOST_METAL");
         hal_semaphore_release(done);
@@ -134,9 +134,9 @@ static void check_refused(struct hal_device *device, struct hal_buffer *buffer,
     assert_lost(hal_semaphore_create(device, "none", 0, &none));
     assert_fails(hal_queue_barrier(device, NULL), HAL_DEVICE_LOST, "submission ");
     assert_lost(submit_fill(device, buffer, 99, later));
-    assert_lost(hal_semaphore_wait(later, 1, patience_ns));
+    assert_lost(hal_semaphore_wait(later, 1, timeout_ns));
     assert_lost(hal_queue_barrier(device, NULL));
-    assert_lost(hal_device_wait_idle(device, patience_ns));
+    assert_lost(hal_device_wait_idle(device, timeout_ns));
 }
 
 /* Memory that is managed on devices with their own. */
@@ -157,7 +157,7 @@ static struct hal_buffer *local_buffer(struct hal_device *device)
     struct hal_buffer *buffer = create_local(device);
     struct hal_semaphore *done = fixture_semaphore(device, "filled", 0);
     assert_ok(submit_fill(device, buffer, 55, done));
-    assert_ok(hal_semaphore_wait(done, 1, patience_ns));
+    assert_ok(hal_semaphore_wait(done, 1, timeout_ns));
     hal_semaphore_release(done);
     return buffer;
 }
@@ -178,7 +178,7 @@ TEST(a_lost_device_stays_lost)
     get_stuck(device, never, stuck);
     const uint8_t last = fill_until_failure(device, buffer, HAL_DEVICE_LOST);
     for (size_t i = 0; i < STUCK; i++)
-        assert_lost(hal_semaphore_wait(stuck[i], 1, patience_ns));
+        assert_lost(hal_semaphore_wait(stuck[i], 1, timeout_ns));
     assert_ok(hal_semaphore_query(never, &value));
     assert_int_equal(value, 0);
     check_refused(device, buffer, later);
@@ -197,7 +197,7 @@ TEST(a_lost_device_stays_lost)
 /* Who waits until the device is idle is told, whatever part of the work it was that failed. */
 static void check_idle(struct hal_device *device)
 {
-    const enum hal_status status = hal_device_wait_idle(device, patience_ns);
+    const enum hal_status status = hal_device_wait_idle(device, timeout_ns);
     if (wanted_status() == HAL_DEVICE_LOST)
         assert_lost(status);
     else
@@ -212,10 +212,10 @@ TEST(a_code_is_a_status)
     struct hal_semaphore *after = fixture_semaphore(device, "after", 0);
     fill_until_failure(device, buffer, wanted);
     if (wanted != HAL_DEVICE_LOST) { /* it goes on */
-        assert_ok(hal_device_wait_idle(device, patience_ns));
+        assert_ok(hal_device_wait_idle(device, timeout_ns));
         assert_ok(submit_fill(device, buffer, 77, after));
-        assert_ok(hal_semaphore_wait(after, 1, patience_ns));
-        assert_ok(hal_device_wait_idle(device, patience_ns));
+        assert_ok(hal_semaphore_wait(after, 1, timeout_ns));
+        assert_ok(hal_device_wait_idle(device, timeout_ns));
     }
     hal_semaphore_release(after);
     hal_buffer_release(buffer);
@@ -248,7 +248,7 @@ TEST(signals_without_work_are_lost)
             assert_true(status == wanted_status() || status == HAL_FAILED);
     }
     check_idle(device);
-    const enum hal_status status = hal_semaphore_wait(done, 29, patience_ns); /* one has failed */
+    const enum hal_status status = hal_semaphore_wait(done, 29, timeout_ns); /* one has failed */
     assert_true(status == wanted_status() || status == HAL_FAILED);
     assert_non_null(strstr(hal_message(), "injected by HOST_METAL"));
     hal_semaphore_release(done);
@@ -266,7 +266,7 @@ static struct hal_device *open_filled(struct hal_buffer **out_buffer)
         struct hal_buffer *buffer = create_local(device);
         struct hal_semaphore *done = fixture_semaphore(device, "filled", 0);
         assert_ok(submit_fill(device, buffer, 55, done));
-        const enum hal_status status = hal_semaphore_wait(done, 1, patience_ns);
+        const enum hal_status status = hal_semaphore_wait(done, 1, timeout_ns);
         hal_semaphore_release(done);
         *out_buffer = buffer;
         if (status == HAL_OK)
@@ -334,11 +334,11 @@ static void check_links(const struct submitter *submitter)
 {
     size_t done = 0;
     while (done < SUBMISSIONS &&
-           hal_semaphore_wait(submitter->links[done], 1, patience_ns) == HAL_OK)
+           hal_semaphore_wait(submitter->links[done], 1, timeout_ns) == HAL_OK)
         done++;
     assert_true(done < SUBMISSIONS);
     for (size_t i = done; i < SUBMISSIONS; i++)
-        assert_lost(hal_semaphore_wait(submitter->links[i], 1, patience_ns));
+        assert_lost(hal_semaphore_wait(submitter->links[i], 1, timeout_ns));
 }
 
 TEST(all_threads_learn_of_a_loss)

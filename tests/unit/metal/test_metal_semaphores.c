@@ -9,7 +9,7 @@
 
 enum { ROUNDS = 40, THREADS = 4, DEVICES = 8 };
 
-static const int64_t patience_ns = 60000000000;
+static const int64_t timeout_ns = 60000000000;
 
 static bool has_mode(const char *word)
 {
@@ -20,7 +20,7 @@ static bool has_mode(const char *word)
 /* Done, or told: never late. Returns whether it was done. */
 static bool settles(struct hal_semaphore *semaphore, uint64_t value)
 {
-    const enum hal_status status = hal_semaphore_wait(semaphore, value, patience_ns);
+    const enum hal_status status = hal_semaphore_wait(semaphore, value, timeout_ns);
     if (status != HAL_OK && !(has_mode("fail-command-buffers") && status == HAL_FAILED))
         fail_msg("%s: %s", hal_status_name(status), hal_message());
     return status == HAL_OK;
@@ -50,7 +50,7 @@ TEST(the_host_waits)
             hal_command_buffer_release(commands);
         hal_semaphore_release(done);
     }
-    assert_ok(hal_device_wait_idle(device, patience_ns));
+    assert_ok(hal_device_wait_idle(device, timeout_ns));
     hal_buffer_release(words);
     hal_device_release(device);
     print_message("%u of %d\n", good, ROUNDS);
@@ -72,7 +72,7 @@ TEST(both_take_turns)
         assert_ok(hal_semaphore_signal(turns, 2 * i + 1));
         good = settles(turns, 2 * i + 2);
     }
-    assert_ok(hal_device_wait_idle(device, patience_ns));
+    assert_ok(hal_device_wait_idle(device, timeout_ns));
     hal_semaphore_release(turns);
     hal_device_release(device);
 }
@@ -86,7 +86,7 @@ struct waiter {
 static void *wait_for(void *argument)
 {
     struct waiter *waiter = argument;
-    waiter->status = hal_semaphore_wait(waiter->semaphore, waiter->value, patience_ns);
+    waiter->status = hal_semaphore_wait(waiter->semaphore, waiter->value, timeout_ns);
     return NULL;
 }
 
@@ -114,7 +114,7 @@ TEST(threads_wait)
         failed = waiters[i].status != HAL_OK;
         assert_true(!failed || has_mode("fail-command-buffers"));
     }
-    assert_ok(hal_device_wait_idle(device, patience_ns));
+    assert_ok(hal_device_wait_idle(device, timeout_ns));
     for (size_t i = 0; i < THREADS; i++)
         hal_semaphore_release(waiters[i].semaphore);
     hal_semaphore_release(go);
@@ -136,7 +136,7 @@ TEST(a_queue_ends_in_order)
             hal_command_buffer_release(commands);
     }
     settles(line, SUBMISSIONS);
-    assert_ok(hal_device_wait_idle(device, patience_ns));
+    assert_ok(hal_device_wait_idle(device, timeout_ns));
     hal_semaphore_release(line);
     hal_buffer_release(words);
     hal_device_release(device);
@@ -150,7 +150,7 @@ TEST(devices_go_at_once)
         struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
         assert_ok(fixture_submit(device, NULL, NULL, 0, done, 1));
         settles(done, 1);
-        assert_ok(hal_device_wait_idle(device, patience_ns));
+        assert_ok(hal_device_wait_idle(device, timeout_ns));
         hal_semaphore_release(done);
         hal_device_release(device);
     }

@@ -334,7 +334,7 @@ TEST_ON(silence_has_a_limit, struct fixture *fixture)
     struct replay_sandbox_desc desc = describe(fixture, be_silent);
     struct replay_sandbox *sandbox;
     int exit_status;
-    desc.patience_ns = 1000000;
+    desc.silence_ns = 1000000;
     assert_int_equal(replay_sandbox_open(&desc, &sandbox), HAL_OK);
     assert_int_equal(replay_sandbox_start(sandbox), HAL_OK);
     replay_sandbox_limit_silence(sandbox, true);

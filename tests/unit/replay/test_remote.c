@@ -224,7 +224,7 @@ static enum hal_status run(struct fixture *f, enum lie lie, struct replay_report
     const struct replay_sandbox_desc desc = {.trace = f->path,
                                              .time_ns = time_ns,
                                              .deadline_ns = hal_deadline_ns(time_ns),
-                                             .patience_ns = lie == TAKEN_BACK ? 0 : 1000000,
+                                             .silence_ns = lie == TAKEN_BACK ? 0 : 1000000,
                                              .inside = lie == NONE ? replay_serve : be_a_liar,
                                              .user = f};
     struct replay_sandbox *sandbox = NULL;
@@ -358,9 +358,9 @@ TEST_ON(times_are_cut_to_what_has_passed, struct fixture *f)
 
 TEST_ON(a_limit_holds_where_bytes_are_taken_back, struct fixture *f)
 {
-    enum { PATIENCE_S = 60 };
+    enum { TIMEOUT_S = 60 };
     struct replay_report report;
-    alarm(PATIENCE_S); /* instead of for ever */
+    alarm(TIMEOUT_S); /* instead of for ever */
     assert_int_equal(run(f, TAKEN_BACK, &report), HAL_TIMEOUT);
     assert_non_null(strstr(hal_message(), "(--time-limit)"));
     alarm(0);

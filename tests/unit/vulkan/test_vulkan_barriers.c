@@ -52,7 +52,7 @@ static void tear_down(struct rig *rig)
 static void run(struct rig *rig, struct hal_command_buffer *commands, uint64_t value)
 {
     ok(submit(rig->device, &commands, 1, rig->done, value));
-    ok(hal_semaphore_wait(rig->done, value, PATIENCE_NS));
+    ok(hal_semaphore_wait(rig->done, value, TIMEOUT_NS));
 }
 
 static void assert_barrier(size_t i, struct vulkan_shim_barrier wanted)
@@ -151,7 +151,7 @@ TEST(events_are_events)
     struct hal_command_buffer *const thrice[3] = {commands, commands, commands};
     ok(submit(rig.device, thrice, 3, rig.done, 1));
     ok(submit(rig.device, thrice, 2, rig.done, 2));
-    ok(hal_semaphore_wait(rig.done, 2, PATIENCE_NS));
+    ok(hal_semaphore_wait(rig.done, 2, TIMEOUT_NS));
     holds(rig.a, 15);
     holds(rig.b, 5);
     hal_event_release(event);
@@ -172,7 +172,7 @@ TEST(lists_stand_apart_once)
     }
     ok(hal_buffer_write(rig.a, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
     ok(submit(rig.device, commands, 3, rig.done, 1));
-    ok(hal_semaphore_wait(rig.done, 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(rig.done, 1, TIMEOUT_NS));
     assert_int_equal(shim->last_command_buffers, 1 + 3 + 2 + 1);
     assert_barrier(0, (struct vulkan_shim_barrier){COMPUTE | TRANSFER, HOST, 1, 0, MEMORY_WRITE,
                                                    HOST_READ | HOST_WRITE, 0, 0}); /* at its end */
@@ -231,7 +231,7 @@ TEST(the_device_waits)
         ok(hal_semaphore_signal(order, 1)); /* submits both */
         assert_int_equal(shim->submissions, before + 2);
         assert_int_equal(shim->last_waits, 1);
-        ok(hal_semaphore_wait(order, 3, PATIENCE_NS));
+        ok(hal_semaphore_wait(order, 3, TIMEOUT_NS));
         holds(buffer, 2);
         hal_semaphore_release(order);
         hal_command_buffer_release(commands);
@@ -250,7 +250,7 @@ static unsigned at_once(struct rig *rig, struct hal_command_buffer *commands, ui
     ok(submit(rig->device, &commands, 1, rig->done, value + 1));
     const unsigned count = atomic_load(&shim->submissions) - before;
     atomic_store(&shim->holds_ends, false);
-    ok(hal_semaphore_wait(rig->done, value + 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(rig->done, value + 1, TIMEOUT_NS));
     return count;
 }
 

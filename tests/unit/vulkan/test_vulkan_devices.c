@@ -38,7 +38,7 @@ static void works_on(struct hal_device *device, uint32_t queue)
                                                           .signal_count = 1,
                                                           .commands = &commands,
                                                           .command_count = 1}));
-    ok(hal_semaphore_wait(done, 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(done, 1, TIMEOUT_NS));
     holds(buffer, 1);
     hal_semaphore_release(done);
     hal_command_buffer_release(commands);
@@ -309,9 +309,9 @@ TEST(counts_beyond_the_limit)
         ok(hal_buffer_write(counts, 0, (const uint32_t[3]){count, 1, 1}, 12));
         ok(submit(device, &commands, 1, done, 1));
         if (count == LIMIT)
-            ok(hal_semaphore_wait(done, 1, PATIENCE_NS));
+            ok(hal_semaphore_wait(done, 1, TIMEOUT_NS));
         else
-            fails(hal_semaphore_wait(done, 1, PATIENCE_NS), HAL_UNSUPPORTED, "'counted'",
+            fails(hal_semaphore_wait(done, 1, TIMEOUT_NS), HAL_UNSUPPORTED, "'counted'",
                   "dispatch 0", "5 workgroups in dimension 0", "limit is 4");
         hal_semaphore_release(done);
     }
@@ -339,7 +339,7 @@ static void push_two(struct hal_device *device, const char *uri)
     dispatch(commands, executable, buffer);
     ok(hal_command_buffer_end(commands));
     ok(submit(device, &commands, 1, done, 1));
-    ok(hal_semaphore_wait(done, 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(done, 1, TIMEOUT_NS));
     holds(buffer, 42);
     hal_semaphore_release(done);
     hal_command_buffer_release(commands);

@@ -94,11 +94,11 @@ static void drop_work(struct work *work)
  * fail. */
 static void stays_lost(struct hal_device *device, struct hal_semaphore *later, struct work *work)
 {
-    fails(hal_device_wait_idle(device, PATIENCE_NS), HAL_DEVICE_LOST, "the device is lost");
+    fails(hal_device_wait_idle(device, TIMEOUT_NS), HAL_DEVICE_LOST, "the device is lost");
     fails(submit(device, &work->commands, 1, later, 1), HAL_DEVICE_LOST, "submission 1",
           "the device is lost");
-    fails(hal_semaphore_wait(later, 1, PATIENCE_NS), HAL_DEVICE_LOST, "the device is lost");
-    fails(hal_device_wait_idle(device, PATIENCE_NS), HAL_DEVICE_LOST, "the device is lost");
+    fails(hal_semaphore_wait(later, 1, TIMEOUT_NS), HAL_DEVICE_LOST, "the device is lost");
+    fails(hal_device_wait_idle(device, TIMEOUT_NS), HAL_DEVICE_LOST, "the device is lost");
     hal_semaphore_release(later);
 }
 
@@ -112,7 +112,7 @@ TEST(lost_when_submitted)
     ok(hal_semaphore_create(device, "later", 0, &later));
     atomic_store(&shim->submit_result, DEVICE_LOST);
     ok(submit(device, &work.commands, 1, work.done, 1));
-    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_DEVICE_LOST, "'decode'", "submission",
+    fails(hal_semaphore_wait(work.done, 1, TIMEOUT_NS), HAL_DEVICE_LOST, "'decode'", "submission",
           "the device is lost");
     atomic_store(&shim->submit_result, 0);
     stays_lost(device, later, &work);
@@ -128,7 +128,7 @@ TEST(out_of_memory_when_submitted)
     struct hal_command_buffer *const twice[2] = {work.commands, work.commands};
     atomic_store(&shim->submit_result, OUT_OF_DEVICE_MEMORY);
     ok(submit(device, twice, 2, work.done, 1));
-    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_NO_MEMORY, "'large' and others",
+    fails(hal_semaphore_wait(work.done, 1, TIMEOUT_NS), HAL_NO_MEMORY, "'large' and others",
           "out of device memory");
     atomic_store(&shim->submit_result, 0);
     drop_work(&work);
@@ -144,7 +144,7 @@ TEST(lost_while_running)
     ok(hal_semaphore_create(device, "later", 0, &later));
     atomic_store(&shim->wait_result, DEVICE_LOST);
     ok(submit(device, &work.commands, 1, work.done, 1));
-    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_DEVICE_LOST, "'attention'",
+    fails(hal_semaphore_wait(work.done, 1, TIMEOUT_NS), HAL_DEVICE_LOST, "'attention'",
           "the device is lost", hal_device_get_info(device)->name);
     atomic_store(&shim->wait_result, 0);
     stays_lost(device, later, &work);
@@ -165,15 +165,15 @@ TEST(work_without_an_end)
     ok(hal_semaphore_create(device, "late", 0, &late));
     atomic_store(&shim->wait_result, TIMEOUT);
     ok(submit(device, &work.commands, 1, work.done, 1));
-    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_DEVICE_LOST, "'for ever'", "20.000 ms",
+    fails(hal_semaphore_wait(work.done, 1, TIMEOUT_NS), HAL_DEVICE_LOST, "'for ever'", "20.000 ms",
           "watchdog");
     atomic_store(&shim->wait_result, 0);
     fails(submit(device, &work.commands, 1, late, 1), HAL_DEVICE_LOST, "abandoned", "'for ever'");
-    fails(hal_semaphore_wait(late, 1, PATIENCE_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
-    fails(hal_device_wait_idle(device, PATIENCE_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
+    fails(hal_semaphore_wait(late, 1, TIMEOUT_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
+    fails(hal_device_wait_idle(device, TIMEOUT_NS), HAL_DEVICE_LOST, "abandoned", "'for ever'");
     ok(hal_buffer_write(fine.buffer, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
     ok(submit(other, &fine.commands, 1, fine.done, 1));
-    ok(hal_semaphore_wait(fine.done, 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(fine.done, 1, TIMEOUT_NS));
     holds(fine.buffer, 1);
     drop_work(&fine);
     hal_device_release(other);

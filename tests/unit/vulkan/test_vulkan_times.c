@@ -62,7 +62,7 @@ static void run(struct hal_device *device, struct times *times)
     struct hal_command_buffer *commands = long_list(device, increment, buffer);
     times->submitted_ns = hal_clock_ns();
     ok(submit(device, &commands, 1, done, 1));
-    ok(hal_semaphore_wait(done, 1, PATIENCE_NS));
+    ok(hal_semaphore_wait(done, 1, TIMEOUT_NS));
     times->waited_ns = hal_clock_ns();
     memcpy(times->ticks, shim->ticks, sizeof times->ticks);
     ok(hal_device_profiling_end(device));
@@ -208,7 +208,7 @@ TEST(dispatches_are_timed)
     ok(hal_buffer_write(x, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
     ok(hal_buffer_write(counts, 0, (const uint32_t[3]){N_WORDS / 64, 1, 1}, 12));
     const struct hal_profiling_options options = {.file = path, .mode = "dispatch"};
-    ok(hal_device_profiling_begin(device, &options, PATIENCE_NS));
+    ok(hal_device_profiling_begin(device, &options, TIMEOUT_NS));
     for (int i = 0; i < 2; i++)
         record_timed(device, increment, x, counts, &commands[i]);
     for (uint64_t i = 1; i <= SUBMISSIONS; i++) {
@@ -220,7 +220,7 @@ TEST(dispatches_are_timed)
                                                               .commands = commands,
                                                               .command_count = 2}));
     }
-    ok(hal_semaphore_wait(done, SUBMISSIONS, PATIENCE_NS));
+    ok(hal_semaphore_wait(done, SUBMISSIONS, TIMEOUT_NS));
     ok(hal_device_profiling_end(device));
     holds(x, 4 * SUBMISSIONS);
     check_times(path, SUBMISSIONS);
@@ -252,10 +252,10 @@ TEST(timed_dispatches_stand_apart)
     assert_true(test_folder_make(&folder));
     snprintf(path, sizeof path, "%s/apart.pb.zst", folder.path);
     const struct hal_profiling_options options = {.file = path, .mode = "dispatch"};
-    ok(hal_device_profiling_begin(device, &options, PATIENCE_NS));
+    ok(hal_device_profiling_begin(device, &options, TIMEOUT_NS));
     atomic_store(&shim->barriers, 0);
     ok(submit(device, &commands, 1, done, 2));
-    ok(hal_semaphore_wait(done, 2, PATIENCE_NS));
+    ok(hal_semaphore_wait(done, 2, TIMEOUT_NS));
     assert_int_equal(shim->barriers, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(shim->list[i].source_stages, ALL_COMMANDS);

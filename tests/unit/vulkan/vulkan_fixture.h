@@ -12,8 +12,8 @@
 
 #include <dlfcn.h>
 
-enum { N_WORDS = 256, N_BYTES = 4 * N_WORDS, PATIENCE_S = 60 };
-#define PATIENCE_NS ((int64_t)PATIENCE_S * 1000000000)
+enum { N_WORDS = 256, N_BYTES = 4 * N_WORDS, TIMEOUT_S = 60 };
+#define TIMEOUT_NS ((int64_t)TIMEOUT_S * 1000000000)
 
 static struct vulkan_shim *shim;
 

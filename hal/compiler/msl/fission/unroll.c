@@ -44,15 +44,15 @@ static const char *hint_for(const struct fission *f, const ir_bits *inside)
 }
 
 /* What the source asked for stays. */
-static bool has_wish(const struct fission *f, ir_value end)
+static bool has_pragma(const struct fission *f, ir_value end)
 {
     const ir_value old = LLVMGetMetadata(end, loop_kind(f));
     if (!old)
         return false;
     char *text = LLVMPrintValueToString(old);
-    const bool wish = strstr(text, "llvm.loop.unroll") != NULL;
+    const bool has = strstr(text, "llvm.loop.unroll") != NULL;
     LLVMDisposeMessage(text);
-    return wish;
+    return has;
 }
 
 static void set_hint(const struct fission *f, ir_value end, const char *hint)
@@ -77,7 +77,7 @@ bool fission_choose_unrolling(struct fission *f)
         for (size_t i = 0; i < f->cfg.count; i++)
             for (size_t e = f->cfg.first_next[i]; e < f->cfg.first_next[i + 1]; e++) {
                 const ir_value end = LLVMGetBasicBlockTerminator(f->cfg.blocks[i]);
-                if (ir_has(inside, i) && f->cfg.next[e] == header && hint && !has_wish(f, end))
+                if (ir_has(inside, i) && f->cfg.next[e] == header && hint && !has_pragma(f, end))
                     set_hint(f, end, hint);
             }
     }
