@@ -362,7 +362,7 @@ static enum hal_status load_item(struct diff_side *side, const struct trace_even
     return HAL_OK;
 }
 
-/* Objects first: another thread may have made them, later in the file. */
+/* Objects first: a map or an alloca that comes later tells what they are. */
 static enum hal_status first_round(void *user, const struct trace_event *event,
                                    const struct trace_segment *segments)
 {
@@ -544,8 +544,9 @@ enum hal_status diff_open(struct diff_side *side, const char *path)
     struct tool_progress progress;
     enum hal_status status = HAL_OK;
     tool_progress_begin(&progress, "reading", count * trace_reader_counts(side->reader)->events);
+    /* In order: the threads of a program share its transient memory. */
     for (size_t i = 0; status == HAL_OK && i < count; i++)
-        status = tool_each(side->reader, &progress, rounds[i], side);
+        status = tool_each_in_order(side->reader, &progress, rounds[i], side);
     tool_progress_end(&progress);
     return status == HAL_OK ? diff_mapped_load(side) : status;
 }

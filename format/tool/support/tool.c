@@ -114,3 +114,11 @@ enum hal_status tool_each(struct trace_reader *reader, struct tool_progress *pro
     struct counted counted = {progress, visit, user};
     return trace_reader_each(reader, count_visit, &counted);
 }
+
+enum hal_status tool_each_in_order(struct trace_reader *reader, struct tool_progress *progress,
+                                   trace_visit *visit, void *user)
+{
+    struct counted counted = {progress, visit, user};
+    return trace_reader_each_in_order(reader,
+                                      &(struct trace_walk){.visit = count_visit, .user = &counted});
+}

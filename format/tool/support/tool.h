@@ -152,5 +152,8 @@ void tool_progress_end(struct tool_progress *progress);
 /* trace_reader_each with a progress whose total counts events. */
 enum hal_status tool_each(struct trace_reader *reader, struct tool_progress *progress,
                           trace_visit *visit, void *user) HAL_CHECKED;
+/* The same with trace_reader_each_in_order. */
+enum hal_status tool_each_in_order(struct trace_reader *reader, struct tool_progress *progress,
+                                   trace_visit *visit, void *user) HAL_CHECKED;
 
 #endif

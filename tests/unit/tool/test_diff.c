@@ -351,12 +351,12 @@ TEST(stripped_stores_are_the_same)
 
 /* ---- Transient memory ---- */
 
-static void submit_alloca(struct trace_builder *b, uint64_t number, uint64_t offset, bool waits,
-                          uint64_t pools)
+static void submit_alloca(struct trace_builder *b, uint64_t number, uint64_t slab, uint64_t offset,
+                          bool waits, uint64_t pools)
 {
     const struct trace_semaphore_value given_back = {5, 1}, signals[] = {{3, number}, {pools, 1}};
     b->operation = (struct trace_submit){
-        .operation = TRACE_OPERATION_ALLOCA, .buffer = 1, .offset = offset, .size = 256};
+        .operation = TRACE_OPERATION_ALLOCA, .buffer = slab, .offset = offset, .size = 256};
     builder_submit(b, number, 0, &given_back, waits, signals, 2, NULL, 0);
 }
 
@@ -372,8 +372,8 @@ static void write_transient(const char *name, uint64_t offset, bool waits, uint6
     builder_semaphore_create(&b, 4, "transient memory", 0);
     builder_semaphore_create(&b, 5, "transient memory", 0);
     builder_buffer_create(&b, 1, "transient memory", waits ? 4096 : 8192);
-    submit_alloca(&b, 1, offset, false, 5);
-    submit_alloca(&b, 2, offset, waits, 4);
+    submit_alloca(&b, 1, 1, offset, false, 5);
+    submit_alloca(&b, 2, 1, offset, waits, 4);
     builder_command_buffer_create(&b, 10, "fill", 0);
     builder_fill(&b, 1, offset + 16, bytes, 'f', 1);
     builder_end_commands(&b, 10);
@@ -390,6 +390,44 @@ TEST(which_range_an_alloca_gets_does_not_matter)
     assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
     says("same: submissions 3 same");
     write_transient("b.pb.zst", 1024, true, 40);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
+    says("1 changed");
+}
+
+/* The second thread fills `bytes` of the first alloca's range before the first thread makes another
+ * alloca, which gets the range at `offset` of the slab. */
+static void write_shared(const char *name, uint64_t slab, uint64_t offset, uint64_t bytes)
+{
+    static char path[PATH_MAX];
+    const struct trace_semaphore_value got = {3, 1}, done = {3, 3};
+    struct trace_builder b;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    builder_thread(&b, 2, 78, "worker");
+    builder_semaphore_create(&b, 3, "done", 0);
+    builder_semaphore_create(&b, 5, "transient memory", 0);
+    builder_semaphore_create(&b, 6, "transient memory", 0);
+    builder_buffer_create(&b, 1, "transient memory", 4096);
+    builder_buffer_create(&b, 2, "transient memory", 8192);
+    submit_alloca(&b, 1, 1, 128, false, 5);
+    b.thread = 2;
+    builder_command_buffer_create(&b, 10, "fill", 0);
+    builder_fill(&b, 1, 128 + 16, bytes, 'f', 1);
+    builder_end_commands(&b, 10);
+    builder_submit(&b, 2, 0, &got, 1, &done, 1, (uint64_t[]){10}, 1);
+    b.thread = 1;
+    submit_alloca(&b, 4, slab, offset, false, 6);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+TEST(threads_share_transient_memory)
+{
+    write_shared("a.pb.zst", 1, 0, 32);
+    write_shared("b.pb.zst", 1, 1024, 32);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
+    says("same: submissions 3 same");
+    write_shared("b.pb.zst", 2, 0, 32);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
+    write_shared("b.pb.zst", 1, 1024, 40);
     assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
     says("1 changed");
 }
