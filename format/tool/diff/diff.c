@@ -332,21 +332,6 @@ static enum hal_status compare_shapes(struct diff *d, const char *where, const s
     return align_range(d, where, a, b, range, true, report_range);
 }
 
-/* The stream of the same name that comes as late among those of that name. */
-static const struct diff_stream *partner(const struct diff_side *of, size_t index,
-                                         const struct diff_side *in)
-{
-    size_t rank = 0;
-    const char *name = of->streams[index].name;
-    for (size_t i = 0; i < index; i++)
-        rank += of->streams[i].count && strcmp(of->streams[i].name, name) == 0;
-    for (size_t i = 0; i < in->stream_count; i++) {
-        if (in->streams[i].count && strcmp(in->streams[i].name, name) == 0 && rank-- == 0)
-            return &in->streams[i];
-    }
-    return NULL;
-}
-
 static size_t count_streams(const struct diff_side *side)
 {
     size_t count = 0;
@@ -355,32 +340,59 @@ static size_t count_streams(const struct diff_side *side)
     return count;
 }
 
-static enum hal_status compare_streams(struct diff *d)
+static enum hal_status are_same(void *user, const struct diff_stream *a,
+                                const struct diff_stream *b, bool *out_is_same)
+{
+    struct diff *d = user;
+    const struct diff before = *d;
+    d->quiet = true;
+    d->mapped.seen = NULL;
+    const enum hal_status status =
+        align_range(d, "", a->items, b->items, &(struct range){0, a->count, 0, b->count}, false,
+                    compare_shapes);
+    *out_is_same = d->lines == before.lines;
+    diff_bytes_finish(&d->mapped);
+    *d = before;
+    return status;
+}
+
+static enum hal_status compare_matched(struct diff *d, const size_t *match, bool *b_is_matched)
 {
     const bool several = count_streams(&d->a) > 1 || count_streams(&d->b) > 1;
     for (size_t i = 0; i < d->a.stream_count; i++) {
-        const struct diff_stream *a = &d->a.streams[i], *b = partner(&d->a, i, &d->b);
+        const struct diff_stream *a = &d->a.streams[i];
         char where[120] = "";
-        if (!a->count)
-            continue;
         if (several)
             snprintf(where, sizeof where, "thread %.100s ", a->name);
-        if (!b) {
+        if (match[i] == TRACE_UNALIGNED) {
             HAL_TRY(report_range(d, where, a->items, NULL, &(struct range){0, a->count, 0, 0}));
             continue;
         }
+        const struct diff_stream *b = &d->b.streams[match[i]];
+        b_is_matched[match[i]] = true;
         HAL_TRY(align_range(d, where, a->items, b->items, &(struct range){0, a->count, 0, b->count},
                             false, compare_shapes));
     }
     for (size_t i = 0; i < d->b.stream_count; i++) {
         const struct diff_stream *b = &d->b.streams[i];
         char where[120];
-        if (!b->count || partner(&d->b, i, &d->a))
-            continue;
         snprintf(where, sizeof where, "thread %.100s ", b->name);
-        HAL_TRY(report_range(d, where, NULL, b->items, &(struct range){0, 0, 0, b->count}));
+        if (!b_is_matched[i])
+            HAL_TRY(report_range(d, where, NULL, b->items, &(struct range){0, 0, 0, b->count}));
     }
     return HAL_OK;
+}
+
+static enum hal_status compare_streams(struct diff *d)
+{
+    size_t *match = NULL;
+    HAL_TRY(diff_threads_match(&d->a, &d->b, are_same, d, &match));
+    bool *b_is_matched = hal_alloc(d->b.stream_count + 1, sizeof *b_is_matched);
+    const enum hal_status status = b_is_matched ? compare_matched(d, match, b_is_matched)
+                                                : hal_fail(HAL_NO_MEMORY, "no memory for threads");
+    free(b_is_matched);
+    free(match);
+    return status;
 }
 
 /* ---- Kernels ------------------------------------------------------------------------------ */

@@ -120,6 +120,18 @@ enum hal_status diff_digest(const struct diff_side *side, const struct trace_con
 
 struct diff_object *diff_object(const struct diff_side *side, uint64_t id);
 
+/* ---- Threads (diff_threads.c) ---- */
+
+/* Whether comparing both finds no difference. */
+typedef enum hal_status diff_is_same(void *user, const struct diff_stream *a,
+                                     const struct diff_stream *b, bool *out_is_same);
+
+/* For each stream of A, stores the index of its counterpart in B, or TRACE_UNALIGNED: of the same
+ * name, and among these the one that is the same or else has most in common. Free `*out_match`. */
+enum hal_status diff_threads_match(const struct diff_side *a, const struct diff_side *b,
+                                   diff_is_same *is_same, void *user,
+                                   size_t **out_match) HAL_CHECKED;
+
 /* ---- Transient memory (diff_transient.c) ---- */
 
 /* Call in submission order: later submissions use what an alloca returned. */

@@ -5,6 +5,7 @@
 #include "tests/support/test.h"
 #include "tests/support/trace_builder.h"
 
+#include <ctype.h>
 #include <sys/wait.h>
 
 static int run(const char *arguments)
@@ -430,6 +431,66 @@ TEST(threads_share_transient_memory)
     write_shared("b.pb.zst", 1, 1024, 40);
     assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
     says("1 changed");
+}
+
+/* ---- Threads ---- */
+
+/* Threads that share a name appear in the order of the letters, each of which is a worker. A worker
+ * stores its letter into a buffer and fills another one; upper-case letters also read it back. */
+static void write_pool(const char *name, const char *workers)
+{
+    static char path[PATH_MAX];
+    struct trace_builder b;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    builder_semaphore_create(&b, 3, "done", 0);
+    builder_buffer_create(&b, 1, "in", 64);
+    builder_buffer_create(&b, 2, "out", 64);
+    for (uint32_t i = 0; workers[i]; i++) {
+        const struct trace_semaphore_value done = {3, i + 1};
+        builder_thread(&b, 2 + i, 100 + i, "program");
+        b.thread = 2 + i;
+        builder_host_write(&b, 1, 0, &workers[i], 1);
+        builder_command_buffer_create(&b, 10 + i, "fill", 0);
+        builder_fill(&b, 2, 0, 64, 'f', 1);
+        builder_end_commands(&b, 10 + i);
+        builder_submit(&b, i, 0, NULL, 0, &done, 1, (uint64_t[]){10 + i}, 1);
+        if (isupper((unsigned char)workers[i]))
+            builder_host_read(&b, 2, 0, "ffff", 4);
+    }
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static int compare_pools(const char *a, const char *b)
+{
+    write_pool("a.pb.zst", a);
+    write_pool("b.pb.zst", b);
+    return run("diff a.pb.zst b.pb.zst");
+}
+
+TEST(threads_of_one_name_match_by_what_they_do)
+{
+    assert_int_equal(compare_pools("abC", "Cba"), 0);
+    says("same: submissions 3 same");
+    says("contents: 4 same, 0 different");
+    assert_int_equal(compare_pools("AbCd", "dACb"), 0);
+    assert_int_equal(compare_pools("aab", "baa"), 0);
+}
+
+TEST(a_thread_of_a_pool_that_differs_is_found)
+{
+    assert_int_equal(compare_pools("abC", "Cbx"), 1);
+    says("! thread program ticket 4: other bytes: write to 'in', 1 byte at 0");
+    says("contents: 3 same, 1 different");
+    assert_int_equal(compare_pools("aab", "abb"), 1);
+    says("contents: 2 same, 1 different");
+    assert_int_equal(compare_pools("abC", "cba"), 1);
+    says("- thread program ticket");
+    says("read-back of 'out'");
+    says("submissions 3 same");
+    assert_int_equal(compare_pools("abC", "Cb"), 1);
+    says("submissions 2 same, 0 changed, 1 only in A, 0 only in B");
+    assert_int_equal(compare_pools("Cb", "abC"), 1);
+    says("submissions 2 same, 0 changed, 0 only in A, 1 only in B");
 }
 
 /* As a capture writes it: without a digest. What does not compress is found in the file. */
