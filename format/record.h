@@ -378,6 +378,7 @@ struct trace_submit {
     uint64_t buffer;    /* alloca, dealloca, read, write: the range; otherwise 0 */
     uint64_t offset, size;
     uint64_t file_offset;
+    uint64_t affinity; /* the queues that were allowed, if there was a choice: bit i is queue i */
     /* wait_count + signal_count semaphore values, then command_buffer_count ids (uint64_t) */
     struct trace_semaphore_value values[];
 };

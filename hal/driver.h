@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Incremented with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 19 };
+enum { HAL_DRIVER_ABI = 20 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -423,8 +423,9 @@ struct hal_host_call {
 };
 
 struct hal_submission {
-    uint64_t id;    /* core: 0, 1, 2, ... per device, in the order of the calls */
-    uint32_t queue; /* core: resolved from the affinity */
+    uint64_t id;       /* core: 0, 1, 2, ... per device, in the order of the calls */
+    uint64_t affinity; /* core: bit i allows queue i; 0: queue 0 */
+    uint32_t queue;    /* core: resolved from the affinity */
     const struct hal_semaphore_value *waits;
     size_t wait_count;
     const struct hal_semaphore_value *signals;

@@ -328,6 +328,7 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
     const uint64_t bytes = sizeof(struct trace_submit) +
                            values * sizeof(struct trace_semaphore_value) +
                            submission->command_count * sizeof(uint64_t);
+    const bool has_choice = (submission->affinity & (submission->affinity - 1)) != 0;
     struct trace_submit *record = capture_reserve(call->thread, bytes);
     if (!record)
         return;
@@ -342,7 +343,8 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
                                     .buffer = capture_buffer_id(submission->buffer),
                                     .offset = submission->offset,
                                     .size = submission->bytes,
-                                    .file_offset = submission->file_offset};
+                                    .file_offset = submission->file_offset,
+                                    .affinity = has_choice ? submission->affinity : 0};
     fill_values(record->values, submission->waits, submission->wait_count);
     fill_values(record->values + submission->wait_count, submission->signals,
                 submission->signal_count);

@@ -214,6 +214,7 @@ static const struct trace_column submit[] = {
     RARE_COLUMN_OF(Haltrace__Submit, offset, struct trace_submit, offset, NONE),
     RARE_COLUMN_OF(Haltrace__Submit, size, struct trace_submit, size, NONE),
     RARE_COLUMN_OF(Haltrace__Submit, file_offset, struct trace_submit, file_offset, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, affinity, struct trace_submit, affinity, NONE),
 };
 
 static const struct trace_column submit_waits[] = {

@@ -308,7 +308,17 @@ static enum hal_status map_record(struct trace_rewrite *rewrite,
     return HAL_OK;
 }
 
-/* Times and tickets; of a flush, which queues. */
+/* A mask of the source's queues. False: some have no bit in a mask. */
+static bool map_queues(const struct trace_rewrite_source *source, uint64_t *queues)
+{
+    const uint64_t base = source->queue_base;
+    if (base >= 64 || *queues << base >> base != *queues)
+        return false;
+    *queues <<= base;
+    return true;
+}
+
+/* Times and tickets; of a flush and a submission, which queues. */
 static enum hal_status map_head(const struct trace_rewrite_source *source,
                                 struct trace_event *event)
 {
@@ -319,14 +329,15 @@ static enum hal_status map_head(const struct trace_rewrite_source *source,
     if (event->ticket && source->ticket)
         event->ticket = source->ticket(source->ticket_user, event->ticket);
     struct trace_queue_flush *flush = (void *)event;
+    struct trace_submit *submit = (void *)event;
+    if (event->kind == TRACE_SUBMIT && !map_queues(source, &submit->affinity))
+        submit->affinity = 0; /* only what was chosen */
     if (event->kind != TRACE_QUEUE_FLUSH || !source->queue_base)
         return HAL_OK;
-    if (!flush->queues || source->queue_base >= 64 ||
-        flush->queues << source->queue_base >> source->queue_base != flush->queues)
-        return hal_fail(HAL_UNSUPPORTED, "a flush of queues %#" PRIx64 " of another device",
-                        flush->queues);
-    flush->queues <<= source->queue_base;
-    return HAL_OK;
+    return flush->queues && map_queues(source, &flush->queues)
+               ? HAL_OK
+               : hal_fail(HAL_UNSUPPORTED, "a flush of queues %#" PRIx64 " of another device",
+                          flush->queues);
 }
 
 /* ---- Events ------------------------------------------------------------------------------- */

@@ -65,6 +65,7 @@ static enum hal_status submit_entered(struct hal_device *device, const struct ha
 {
     struct hal_submission submission = *what;
     submission.id = id;
+    submission.affinity = desc->queues;
     submission.queue = choose_queue(device, desc->queues);
     submission.waits = desc->waits;
     submission.wait_count = desc->wait_count;

@@ -652,6 +652,7 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
     record->offset = b->operation.offset;
     record->size = b->operation.size;
     record->file_offset = b->operation.file_offset;
+    record->affinity = b->operation.affinity;
     b->operation = (struct trace_submit){0};
     uint8_t *tail = (uint8_t *)record->values;
     if (waits_bytes)

@@ -286,7 +286,10 @@ static void hash_submission(const struct diff_side *side, const struct trace_sub
 {
     const bool is_pools = submit->operation == TRACE_OPERATION_ALLOCA ||
                           submit->operation == TRACE_OPERATION_DEALLOCA;
-    uint64_t hash = hal_hash_add(hal_hash_add(2, submit->operation), submit->queue);
+    /* Which of several queues was the least busy depends on the moment. */
+    uint64_t hash = hal_hash_add(hal_hash_add(2, submit->operation), submit->affinity);
+    if (!submit->affinity)
+        hash = hal_hash_add(hash, submit->queue);
     hash = mix_values(side, hash, submit->values, submit->wait_count);
     hash = mix_values(side, hash, submit->values + submit->wait_count, submit->signal_count);
     /* Which part of which slab it is depends on what had been given back by then. */

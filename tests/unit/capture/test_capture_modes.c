@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a capture records beyond the work itself: times of dispatches, as a driver told them; and
- * what the header says of what was asked for. */
+ * what the header says of what was asked for, and which queues were. */
 #include "tests/support/captured.h"
 #include "tests/support/fake_driver.h"
 #include "tests/support/hal_fixture.h"
@@ -124,6 +124,31 @@ TEST(the_header_says_what_was_asked_for)
     assert_int_equal(header->budget_bytes, 4096);
     assert_string_equal(header->window, "");
     assert_int_equal(header->last_ns, 0);
+    captured_close(&captured);
+}
+
+/* ---- Above a device ----------------------------------------------------------------------- */
+
+TEST(a_choice_of_queues_is_recorded)
+{
+    static const uint64_t asked[] = {0, 2, 3, 6}, recorded[] = {0, 0, 3, 6};
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?threads=1&queues=3");
+    captured_begin(device, path);
+    for (size_t i = 0; i < 4; i++)
+        assert_ok(hal_queue_submit(device, &(struct hal_submit_desc){.queues = asked[i]}));
+    assert_ok(hal_queue_barrier(device, &(struct hal_submit_desc){.queues = 3}));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    for (size_t i = 0; i < 4; i++) {
+        const struct trace_submit *submit = captured_find(&captured, TRACE_SUBMIT, i);
+        assert_int_equal(submit->affinity, recorded[i]);
+        assert_true(!asked[i] || asked[i] >> submit->queue & 1);
+    }
+    const struct trace_submit *barrier = captured_find(&captured, TRACE_SUBMIT, 4);
+    assert_int_equal(barrier->affinity, 3);
     captured_close(&captured);
 }
 

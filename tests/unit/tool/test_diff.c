@@ -23,6 +23,7 @@ struct variation {
     bool other_input, other_output, other_update, other_kernel;
     bool polls; /* queries that another run does not make */
     uint32_t queue;
+    uint64_t affinity; /* of #s3, one of whose queues is `queue` */
 };
 
 static const char *write_run(const char *name, const struct variation *v)
@@ -54,6 +55,7 @@ static const char *write_run(const char *name, const struct variation *v)
             builder_dispatch(&b, kernels, 0, groups, (uint32_t)i + 1, 1);
             builder_end_commands(&b, commands);
             const struct trace_semaphore_value value = {done, number + 1};
+            b.operation.affinity = i == 3 ? v->affinity : 0;
             builder_submit(&b, number, i == 3 ? v->queue : 0, NULL, 0, &value, 1, &commands, 1);
             builder_submission_done(&b, number, 0, b.begin_ns, b.begin_ns, b.begin_ns + 500);
             if (v->polls)
@@ -110,6 +112,20 @@ TEST(other_arguments_are_shown_by_command)
     assert_int_equal(run("diff --json a.pb.zst b.pb.zst"), 1);
     says("\"where\":\"#s3\",\"kind\":\"submitted in another way\"");
     says("\"same\":false,\"submissions\":{\"same\":3,\"changed\":1,\"only_a\":0,\"only_b\":0}");
+}
+
+TEST(which_of_the_allowed_queues_was_idle_does_not_matter)
+{
+    write_run("a.pb.zst", &(struct variation){.queue = 1, .affinity = 3});
+    write_run("b.pb.zst", &(struct variation){.queue = 0, .affinity = 3});
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
+    says("same: submissions 4 same");
+    write_run("b.pb.zst", &(struct variation){.queue = 1, .affinity = 6});
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
+    says("! #s3: submitted in another way");
+    write_run("b.pb.zst", &(struct variation){.queue = 1});
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 1);
+    says("! #s3: submitted in another way");
 }
 
 TEST(other_bytes_are_said_apart)

@@ -630,6 +630,7 @@ static void write_process(const char *name, int64_t start_ns, int64_t wall_ns, i
     builder_buffer_create(&b, 3, "b", 64);
     builder_semaphore_create(&b, 5, "s", 0);
     b.begin_ns = first_ns + 1000000;
+    b.operation.affinity = 3;
     builder_submit(&b, 0, 0, NULL, 0, &(struct trace_semaphore_value){5, 1}, 1, NULL, 0);
     builder_submission_done(&b, 0, 0, b.begin_ns, b.begin_ns + 10, b.begin_ns + 20);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
@@ -648,8 +649,8 @@ TEST(merged_traces_share_a_clock)
         "@0.000200ms #2 one[1] main: semaphore_create semaphore=5",
         "@0.500000ms #3 two[2] main: buffer_create buffer=8",
         "@0.500200ms #4 two[2] main: semaphore_create semaphore=10",
-        "@1.000000ms #5 one[1] main: submit submission=0 queue=0",
-        "@1.500000ms #6 two[2] main: submit submission=1 queue=2",
+        "@1.000000ms #5 one[1] main: submit submission=0 queue=0 affinity=3 ",
+        "@1.500000ms #6 two[2] main: submit submission=1 queue=2 affinity=12 ",
         "signals=[{semaphore=10 's' value=1}]",
         "submission_done submission=1",
     };
