@@ -406,36 +406,20 @@ static void describe_kernels(struct diff_side *side, const void *what, struct tr
     trace_text_printf(text, "', %s", hal_count(made->size, "byte", "bytes").text);
 }
 
-/* Executables of the same name and entry points, with another source. */
+static enum hal_status report_kernels(void *user, const struct trace_executable_create *a,
+                                      const struct trace_executable_create *b)
+{
+    return report(user, "kernels", "another source", a, b, describe_kernels);
+}
+
 static enum hal_status compare_kernels(struct diff *d)
 {
-    uint64_t bytes;
-    uint8_t first[32], second[32];
-    for (size_t i = 0; i < d->a.object_count && !d->without_contents; i++) {
-        const struct trace_executable_create *a = (const void *)d->a.objects[i].created;
-        const struct trace_executable_create *b = NULL;
-        if (!a || a->head.kind != TRACE_EXECUTABLE_CREATE)
-            continue;
-        for (size_t k = 0; k < d->b.object_count && !b; k++) {
-            if (d->b.objects[k].hash == d->a.objects[i].hash)
-                b = (const void *)d->b.objects[k].created;
-        }
-        if (!b || b->head.kind != TRACE_EXECUTABLE_CREATE)
-            continue; /* its dispatches tell */
-        if (!a->content || !b->content) {
-            d->unknown_contents++;
-            continue;
-        }
-        HAL_TRY(trace_reader_content_info(d->a.reader, a->content, &bytes, first));
-        HAL_TRY(trace_reader_content_info(d->b.reader, b->content, &bytes, second));
-        if (memcmp(first, second, sizeof first) == 0) {
-            d->same_contents++;
-            continue;
-        }
-        d->other_contents++;
-        HAL_TRY(report(d, "kernels", "another source", a, b, describe_kernels));
-    }
-    return HAL_OK;
+    struct diff_kernels kernels = {.a = &d->a, .b = &d->b, .found = report_kernels, .user = d};
+    const enum hal_status status = d->without_contents ? HAL_OK : diff_kernels(&kernels);
+    d->same_contents += kernels.same;
+    d->other_contents += kernels.other;
+    d->unknown_contents += kernels.unknown;
+    return status;
 }
 
 /* ---- Summary ------------------------------------------------------------------------------ */

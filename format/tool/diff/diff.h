@@ -132,6 +132,20 @@ enum hal_status diff_threads_match(const struct diff_side *a, const struct diff_
                                    diff_is_same *is_same, void *user,
                                    size_t **out_match) HAL_CHECKED;
 
+/* ---- Sources of kernels (diff_kernels.c) ---- */
+
+/* A comparison; zero all but the first four members. */
+struct diff_kernels {
+    struct diff_side *a, *b;
+    /* Called once for each source that only one side has. */
+    enum hal_status (*found)(void *user, const struct trace_executable_create *in_a,
+                             const struct trace_executable_create *in_b);
+    void *user;
+    uint64_t same, other, unknown; /* sources */
+};
+
+enum hal_status diff_kernels(struct diff_kernels *kernels) HAL_CHECKED;
+
 /* ---- Transient memory (diff_transient.c) ---- */
 
 /* Call in submission order: later submissions use what an alloca returned. */

@@ -148,6 +148,40 @@ TEST(other_bytes_are_said_apart)
     assert_int_equal(run("diff --limit=1 a.pb.zst b.pb.zst"), 1);
 }
 
+/* Executables without names of their own: a source per letter. */
+static void write_kernels(const char *name, const char *sources)
+{
+    static char path[PATH_MAX];
+    struct trace_builder b;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    const struct trace_entry_point point = {.name = builder_string(&b, "main"),
+                                            .group_size = {8, 1, 1}};
+    for (uint64_t i = 0; sources[i]; i++)
+        builder_executable_create(&b, i + 1, "", (char[]){sources[i], 0}, &point, 1, NULL, 0);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static int compare_kernels(const char *a, const char *b)
+{
+    write_kernels("a.pb.zst", a);
+    write_kernels("b.pb.zst", b);
+    return run("diff a.pb.zst b.pb.zst");
+}
+
+TEST(kernels_of_one_name_match_by_source)
+{
+    assert_int_equal(compare_kernels("abc", "abc"), 0);
+    says("contents: 3 same, 0 different");
+    assert_int_equal(compare_kernels("abc", "cab"), 0);
+    assert_int_equal(compare_kernels("aab", "ab"), 0);
+    assert_int_equal(compare_kernels("abc", "xca"), 1);
+    says("contents: 2 same, 1 different");
+    assert_int_equal(compare_kernels("a", "ab"), 1);
+    says("contents: 1 same, 1 different");
+    assert_int_equal(compare_kernels("ab", "a"), 1);
+    says("contents: 1 same, 1 different");
+}
+
 TEST(a_stripped_trace_is_the_same)
 {
     write_run("a.pb.zst", &(struct variation){0});
