@@ -270,6 +270,20 @@ static enum hal_status compare_ranges(struct diff_bytes *bytes, const struct dif
                         &(struct diff_found){b->buffer, c.begin, c.end});
 }
 
+/* The range of B that is the same place as A's at `index`, mostly at the same index: threads create
+ * buffers in any order, which decides their numbers and thereby the order of ranges. */
+static const struct diff_range *same_place(const struct diff_item *a, size_t index,
+                                           const struct diff_item *b)
+{
+    const struct diff_range *of = &a->ranges[index];
+    for (size_t i = 0; i < b->range_count; i++) {
+        const struct diff_range *range = &b->ranges[(index + i) % b->range_count];
+        if (of->key == range->key && of->begin == range->begin && of->end == range->end)
+            return range;
+    }
+    return NULL;
+}
+
 enum hal_status diff_bytes_of_items(struct diff_bytes *bytes, const struct diff_item *a,
                                     const struct diff_item *b)
 {
@@ -277,11 +291,28 @@ enum hal_status diff_bytes_of_items(struct diff_bytes *bytes, const struct diff_
     if (a->range_count != b->range_count)
         return HAL_OK; /* other commands, which is a difference already */
     for (size_t i = 0; i < a->range_count; i++) {
-        const struct diff_range *first = &a->ranges[i], *second = &b->ranges[i];
-        if (first->key == second->key && first->begin == second->begin && first->end == second->end)
-            HAL_TRY(compare_ranges(bytes, first, second));
+        const struct diff_range *other = same_place(a, i, b);
+        if (other)
+            HAL_TRY(compare_ranges(bytes, &a->ranges[i], other));
     }
     return HAL_OK;
+}
+
+/* The mapped buffer of that name and size which comes as late among these as `of` among A's. */
+static bool find_memory(const struct diff_bytes *bytes, const struct diff_memory *of, uint64_t key,
+                        struct diff_range *b)
+{
+    struct diff_memory *memory = NULL;
+    struct diff_range range;
+    size_t rank = 0;
+    while (diff_mapped_next(bytes->a, &memory, &range) && memory != of)
+        rank += range.key == key;
+    memory = NULL;
+    while (diff_mapped_next(bytes->b, &memory, b)) {
+        if (b->key == key && rank-- == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Buffers of a name and size were made in the same order. */
@@ -289,10 +320,14 @@ enum hal_status diff_bytes_in_the_end(struct diff_bytes *bytes)
 {
     struct diff_memory *first = NULL, *second = NULL;
     struct diff_range a, b;
-    while (diff_mapped_next(bytes->a, &first, &a) && diff_mapped_next(bytes->b, &second, &b)) {
+    bool in_step = true; /* all buffers were made in the same order so far */
+    while (diff_mapped_next(bytes->a, &first, &a)) {
+        in_step = in_step && diff_mapped_next(bytes->b, &second, &b) && a.key == b.key;
+        if (!in_step && !find_memory(bytes, first, a.key, &b))
+            continue;
         const bool is_cut = !a.pieces || !b.pieces;
-        bytes->cut += a.key == b.key && is_cut;
-        if (a.key == b.key && !is_cut)
+        bytes->cut += is_cut;
+        if (!is_cut)
             HAL_TRY(compare_ranges(bytes, &a, &b));
     }
     return HAL_OK;
