@@ -319,6 +319,18 @@ static enum hal_status compile_search(const struct replay_session *s,
     return hal_add_context(status, "the reference");
 }
 
+/* Also the run with other bytes has a device of its own: a run waits, as it ends, for an idle
+ * device, and what is left over of the other one would keep a common device busy. */
+static enum hal_status open_reference(const struct replay_session *s,
+                                      const struct replay_opened *out)
+{
+    if (s->program->verify_unwritten)
+        return hal_add_context(replay_open_chosen(s->summary.device->uri, 0, out),
+                               "the second run's device");
+    return hal_add_context(
+        replay_open_chosen(s->program->against, s->summary.plan->queue_count, out), "--against");
+}
+
 /* The reference runs what was recorded. */
 static enum hal_status bisect(struct replay_session *s)
 {
@@ -330,21 +342,16 @@ static enum hal_status bisect(struct replay_session *s)
     reference_options.substitute_count = reference_options.buffer_count = 0;
     summary->against = program->against ? program->against : "recorded";
     if (program->verify_unwritten) {
-        reference = s->device;
-        hal_device_retain(reference);
         reference_options = s->options;
         reference_options.fill = (uint8_t)~s->options.fill;
         summary->against = "a run with other bytes in unwritten memory";
     } else
         summary->minimal = program->minimal;
     const bool is_recorded = strcmp(summary->against, "recorded") == 0;
-    if (s->sandbox && !program->verify_unwritten)
+    if (s->sandbox)
         reference_options.remote = is_recorded ? NULL : &s->remotes[1];
-    const struct replay_opened opened = {&reference, reference_options.remote};
-    if (!program->verify_unwritten && !is_recorded)
-        HAL_TRY(hal_add_context(
-            replay_open_chosen(summary->against, summary->plan->queue_count, &opened),
-            "--against"));
+    if (!is_recorded)
+        HAL_TRY(open_reference(s, &(struct replay_opened){&reference, reference_options.remote}));
     const struct replay_bisect search = {
         .plan = s->plan,
         .candidate = s->device,

@@ -10,8 +10,8 @@
 
 struct replay_bisect {
     struct replay_plan *plan;
-    /* Two devices, or the same twice; NULL if the options name a remote one. Without reference:
-     * compares with the recording. */
+    /* Two devices, since a run ends when its device is idle; NULL if the options name a remote one.
+     * Without reference: compares with the recording. */
     struct hal_device *candidate, *reference;
     const struct replay_options *candidate_options, *reference_options;
     bool unwritten;      /* they differ in the fill of unwritten bytes: finds what reads these */

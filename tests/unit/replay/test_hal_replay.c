@@ -127,6 +127,38 @@ TEST_ON(without_reads_nothing_is_proved, struct fixture *fixture)
     fixture_expect(fixture, fixture->out, "1 not recorded");
 }
 
+/* As of a program that is killed: its last work waits for what nobody has signalled. Also a search
+ * that runs it twice ends. */
+TEST_ON(unfinished_work_ends_every_kind_of_replay, struct fixture *fixture)
+{
+    static char *const ways[] = {
+        "--verify=reads",  "--verify=uninitialised",    "--bisect",      "--verify=submissions",
+        "--isolate",       "--benchmark=100ms",         "--stop-at=#s0", "--dump=target@#s0=bytes",
+        "--record=record", "--what-if=merge-dispatches"};
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value one = {2, 1}, never = {5, 1};
+    builder_buffer_create(b, 1, "target", 64);
+    builder_semaphore_create(b, 2, NULL, 0);
+    builder_semaphore_create(b, 5, "never", 0);
+    for (uint64_t id = 3; id <= 4; id++) {
+        builder_command_buffer_create(b, id, NULL, 0);
+        builder_fill(b, 1, 0, 64, 7, 1);
+        builder_end_commands(b, id);
+    }
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    builder_semaphore_wait(b, HAL_WAIT_ALL, &one, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, "\7\7", 2);
+    builder_submit(b, 1, 0, &never, 1, NULL, 0, (uint64_t[]){4}, 1);
+    fixture_finish(fixture);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        assert_exit(replay(fixture, "--device=cpu", "--timeout=5s", ways[i]), 0);
+        assert_exit(replay(fixture, "--device=cpu", "--timeout=5s", "--trusted", ways[i]), 0);
+    }
+    assert_exit(replay(fixture, "--bisect", "--against=cpu", "--timeout=5s"), 0);
+    assert_exit(replay(fixture, "--compare", fixture->path, "--runs=6", "--timeout=5s"), 0);
+}
+
 TEST_ON(a_truncated_trace_says_so, struct fixture *fixture)
 {
     struct stat status;
