@@ -21,11 +21,11 @@ struct replay_done {
     uint32_t message; /* string, of a failure */
 };
 
-/* A submission that failed with its device before anything in the plan shows it. */
+/* A submission that failed before anything in the plan shows it: with its device, or a host call
+ * that did not begin. */
 struct replay_lost {
     size_t op;
-    int64_t end_ns;
-    uint32_t message;
+    struct replay_done done;
 };
 
 struct replay_decoder {
@@ -35,6 +35,7 @@ struct replay_decoder {
     struct hal_idmap submissions; /* ids seen in submit events (the index is unused) */
     struct hal_idmap left_out;    /* ids of objects that the trace could not hold */
     struct hal_idmap done_ids;    /* submission id to index into `done` */
+    struct hal_idmap begun_ids;   /* of submissions whose host call began */
     struct replay_done *done;
     size_t done_count, done_capacity;
     uint64_t live_buffer_bytes;
@@ -46,9 +47,11 @@ struct replay_decoder {
     uint64_t loss_work; /* steps spent on them */
 };
 
-/* Records how a submission ended; call before any replay_decode. */
+/* Record how a submission ended, and that its host call began; call before any replay_decode. */
 enum hal_status replay_decode_done(struct replay_decoder *decoder,
                                    const struct trace_submission_done *done) HAL_CHECKED;
+enum hal_status replay_decode_begun(struct replay_decoder *decoder,
+                                    const struct trace_host_call *begin) HAL_CHECKED;
 
 /* Checks and renumbers one event and appends its operations. On failure the plan is unchanged and
  * the message names the event. */
@@ -95,6 +98,11 @@ enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
 /* Replays a host call between its two events, while the submission waits. */
 enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                         const struct trace_host_call *event) HAL_CHECKED;
+/* The host call of a submission failed before it began: no thread was left for it, or what it waits
+ * for failed. */
+enum hal_status replay_decode_uncalled(struct replay_decoder *decoder,
+                                       const struct trace_submit *held,
+                                       const struct replay_done *done) HAL_CHECKED;
 enum hal_status replay_decode_submit(struct replay_decoder *decoder,
                                      struct trace_submit *event) HAL_CHECKED;
 

@@ -2,7 +2,7 @@
 /* Work that a lost device did not complete. Work that could have run runs again, and its waits show
  * whether the device is lost again. But some of it was waiting, when the device was lost, for a
  * value that nothing sets any more: here it would wait forever. Its signals fail instead, where
- * they did in the recording. */
+ * they did in the recording. So does a host call that failed before it began. */
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"
@@ -22,18 +22,44 @@ enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t subm
     if (!hal_grow(&list, &decoder->lost_capacity, decoder->lost_count + 1, sizeof *decoder->lost))
         return replay_decode_no_memory("lost submissions");
     decoder->lost = list;
-    decoder->lost[decoder->lost_count++] =
-        (struct replay_lost){decoder->plan->op_count - 1, done->end_ns, done->message};
-    decoder->plan->all_submissions_end = false;
-    replay_decode_note_loss(decoder, submission);
+    decoder->lost[decoder->lost_count++] = (struct replay_lost){decoder->plan->op_count - 1, *done};
+    if (done->status == HAL_DEVICE_LOST) {
+        decoder->plan->all_submissions_end = false;
+        replay_decode_note_loss(decoder, submission);
+    }
     return HAL_OK;
 }
 
-/* Nothing shows that it had not ended before the event began, or the event shows it. */
-static bool is_over(const struct replay_lost *lost, const struct trace_event *event)
+/* Whether the event destroys a semaphore that the submission was to signal: a failure is awaited
+ * before one goes. */
+static bool destroys_signal(const struct replay_decoder *decoder, const struct replay_lost *lost,
+                            const struct trace_event *event)
 {
-    return !event || event->status == HAL_DEVICE_LOST ||
-           (lost->end_ns != 0 && lost->end_ns <= event->begin_ns);
+    const struct trace_submit *submit = (const void *)decoder->plan->ops[lost->op].event;
+    const struct trace_object_event *destroy = (const void *)event;
+    uint32_t index;
+    bool signals = false;
+    if (event->kind != TRACE_SEMAPHORE_DESTROY ||
+        !hal_idmap_find(&decoder->objects, destroy->object, &index))
+        return false;
+    for (uint32_t i = 0; i < submit->signal_count; i++)
+        signals |= submit->values[submit->wait_count + i].semaphore == index;
+    return signals;
+}
+
+/* Nothing shows that it had not ended before the event began, or the event shows it. A host call
+ * is waited for also by what failed, and by a wait for all work. */
+static bool is_over(const struct replay_decoder *decoder, const struct replay_lost *lost,
+                    const struct trace_event *event)
+{
+    const int64_t end_ns = lost->done.end_ns;
+    if (!event || event->status == HAL_DEVICE_LOST || (end_ns && end_ns <= event->begin_ns))
+        return true;
+    if (lost->done.status == HAL_DEVICE_LOST)
+        return false;
+    if (event->status != HAL_OK || event->kind == TRACE_WAIT_IDLE)
+        return end_ns <= event->end_ns;
+    return destroys_signal(decoder, lost, event);
 }
 
 static bool will_run(const struct replay_decoder *decoder, const struct trace_submit *submit)
@@ -69,9 +95,11 @@ static enum hal_status fail_one(struct replay_decoder *decoder, uint64_t semapho
 }
 
 /* In call order: a later submission may wait for what an earlier one sets. */
-static enum hal_status apply_loss(struct replay_decoder *decoder, const struct replay_lost *lost)
+static enum hal_status resolve(struct replay_decoder *decoder, const struct replay_lost *lost)
 {
     const struct trace_submit *submit = (const void *)decoder->plan->ops[lost->op].event;
+    if (lost->done.status != HAL_DEVICE_LOST)
+        return replay_decode_uncalled(decoder, submit, &lost->done);
     const bool runs = will_run(decoder, submit);
     for (uint32_t i = 0; i < submit->wait_count && !runs; i++)
         decoder->plan->objects[submit->values[i].semaphore].semaphore.keeps_work = true;
@@ -79,7 +107,7 @@ static enum hal_status apply_loss(struct replay_decoder *decoder, const struct r
         const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
         uint64_t *comes = &decoder->plan->objects[signal->semaphore].semaphore.comes;
         if (!runs)
-            HAL_TRY(fail_one(decoder, signal->semaphore, &submit->head, lost->message));
+            HAL_TRY(fail_one(decoder, signal->semaphore, &submit->head, lost->done.message));
         else if (*comes < signal->value)
             *comes = signal->value;
     }
@@ -95,8 +123,8 @@ enum hal_status replay_decode_losses(struct replay_decoder *decoder,
     const bool all = decoder->loss_work > work_limit; /* rather too early than for hours */
     for (size_t i = 0; i < decoder->lost_count; i++) {
         const struct replay_lost lost = decoder->lost[i];
-        if (all || is_over(&lost, event))
-            HAL_TRY(apply_loss(decoder, &lost));
+        if (all || is_over(decoder, &lost, event))
+            HAL_TRY(resolve(decoder, &lost));
         else
             decoder->lost[kept++] = lost;
     }

@@ -339,6 +339,30 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
     return begins ? await_waits(decoder, event, held) : let_go(decoder, event, held);
 }
 
+/* Whether all that the submission waits for comes, and is still there to be waited for. */
+static bool is_certain(const struct replay_plan *plan, const struct trace_submit *held)
+{
+    bool certain = true;
+    for (uint32_t i = 0; i + 1 < held->wait_count; i++) {
+        const struct replay_object *object = &plan->objects[held->values[i].semaphore];
+        certain &= !object->destroyed && object->semaphore.outcome == REPLAY_WORKS &&
+                   object->semaphore.comes >= held->values[i].value;
+    }
+    return certain;
+}
+
+enum hal_status replay_decode_uncalled(struct replay_decoder *decoder,
+                                       const struct trace_submit *held,
+                                       const struct replay_done *done)
+{
+    struct trace_host_call call = {
+        .head = held->head, .submission = held->submission, .message = done->message};
+    if (is_certain(decoder->plan, held))
+        HAL_TRY(await_waits(decoder, &call, held));
+    call.head.status = done->status;
+    return let_go(decoder, &call, held);
+}
+
 /* How many command buffers an operation has; those without a command name a range. */
 static enum hal_status use_operation(struct replay_decoder *decoder, struct trace_submit *event)
 {
@@ -389,7 +413,9 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
         plan->info.queue_count = event->queue + 1;
     if (!done)
         plan->all_submissions_end = false;
-    else if (done->status == HAL_DEVICE_LOST)
+    else if (done->status == HAL_DEVICE_LOST ||
+             (done->status != HAL_OK && calls_host(event) &&
+              !hal_idmap_find(&decoder->begun_ids, event->submission, &unused)))
         HAL_TRY(replay_decode_lost(decoder, event->submission, done));
     note_list(plan, (uint64_t)event->wait_count + event->signal_count);
     note_list(plan, event->command_buffer_count);

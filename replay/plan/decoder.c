@@ -15,6 +15,7 @@ void replay_decoder_finish(struct replay_decoder *decoder)
     hal_idmap_finish(&decoder->submissions);
     hal_idmap_finish(&decoder->left_out);
     hal_idmap_finish(&decoder->done_ids);
+    hal_idmap_finish(&decoder->begun_ids);
     free(decoder->done);
     free(decoder->unawaited);
     free(decoder->lost);
@@ -43,6 +44,15 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
         return replay_decode_no_memory("submissions");
     decoder->done_count++;
     return HAL_OK;
+}
+
+enum hal_status replay_decode_begun(struct replay_decoder *decoder,
+                                    const struct trace_host_call *begin)
+{
+    uint32_t unused;
+    return hal_idmap_add(&decoder->begun_ids, begin->submission, 0, &unused)
+               ? HAL_OK
+               : replay_decode_no_memory("host calls");
 }
 
 const struct replay_done *replay_decode_find_done(const struct replay_decoder *decoder,

@@ -37,6 +37,8 @@ static enum hal_status gather(void *user, const struct trace_event *event,
     char name[REPLAY_NAME_BYTES];
     if (event->kind == TRACE_SUBMISSION_DONE)
         return replay_decode_done(gathering->decoder, (const void *)event);
+    if (event->kind == TRACE_HOST_CALL_BEGIN)
+        HAL_TRY(replay_decode_begun(gathering->decoder, (const void *)event));
     if (event->kind == TRACE_SCOPE_BEGIN || event->kind == TRACE_SCOPE_END)
         return replay_scopes_take(plan, event);
     if (!is_ordered((enum trace_event_kind)event->kind))

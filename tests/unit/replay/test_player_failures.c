@@ -144,6 +144,43 @@ TEST_ON(work_of_a_lost_device_does_not_hang, struct play_fixture *fixture)
     }
 }
 
+/* A file operation that no thread was left for: it fails when its waits are met, not before, and
+ * there is no host call. The program waits for it, or for all, before or after its end, looks, or
+ * lets go. */
+TEST_ON(host_calls_that_never_begin_fail_as_they_did, struct play_fixture *fixture)
+{
+    enum { WAIT, IDLE, QUERY, NOTHING, DESTROY, LOOKS };
+    for (int look = 0; look < 3 * LOOKS; look++) {
+        struct trace_builder *b = play_start(fixture);
+        const struct trace_semaphore_value gate = {1, 1}, early = {2, 1}, done = {2, 2};
+        builder_semaphore_create(b, 1, "gate", 0);
+        builder_semaphore_create(b, 2, "done", 0);
+        builder_buffer_create(b, 3, NULL, 16);
+        play_add_fill(b, 4, 3, 1);
+        b->operation =
+            (struct trace_submit){.operation = TRACE_OPERATION_WRITE, .buffer = 3, .size = 16};
+        builder_submit(b, 0, 0, &gate, 1, &done, 1, NULL, 0);
+        play_submit(b, 1, 4, NULL, &early);
+        builder_submit(b, 2, 0, &early, 1, &gate, 1, NULL, 0);
+        builder_submission_done(b, 2, 0, b->begin_ns, b->begin_ns, b->begin_ns);
+        b->status = HAL_NO_MEMORY;
+        const bool later = look >= LOOKS; /* than the call that waits for it begins */
+        builder_submission_done(b, 0, 0, 10, 10, look >= 2 * LOOKS ? 0 : b->begin_ns + later);
+        if (look % LOOKS == WAIT)
+            play_wait_for(b, &done);
+        if (look % LOOKS == QUERY)
+            builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 0, NULL);
+        b->status = HAL_OK;
+        if (look % LOOKS == IDLE)
+            builder_wait_idle(b, INT64_MAX);
+        if (look % LOOKS == DESTROY)
+            builder_destroy(b, TRACE_SEMAPHORE_DESTROY, 2);
+        fixture->options.timeout_ns = 5000 * ms;
+        play_expect_same(fixture, 0);
+        fixture->options.timeout_ns = 0;
+    }
+}
+
 /* The program waited for one of two, of which the other comes only behind the wait. */
 TEST_ON(a_wait_for_any_is_no_wait_for_all, struct play_fixture *fixture)
 {
