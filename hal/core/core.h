@@ -331,8 +331,9 @@ void hal_profiling_tell_failure(const struct hal_device *device);
 void hal_profiling_finish(struct hal_device *device);
 
 /* Begin or end a capture of a running device, as hal_device_profiling_begin and _end do;
- * HAL_TIMEOUT changes nothing. `options` has no NULL, and a claimed file. HAL_EXISTS: it is already
- * captured; ending has no effect if it is not captured. */
+ * HAL_TIMEOUT changes nothing. `options` has no NULL but for the file; the first file of that name
+ * that is free is claimed. HAL_EXISTS: it is already captured; ending has no effect if it is not
+ * captured. */
 enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         const struct hal_profiling_options *options,
                                         int64_t timeout_ns) HAL_CHECKED;

@@ -11,7 +11,6 @@
 #include "hal/core/core.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +26,11 @@ struct hal_capture_range {
     char *scope, *text;                   /* what is captured; the same in words */
     struct hal_profiling_options options; /* file, the strings: the range's own */
     char *file;                           /* what the user asked for, or NULL */
-    char claimed[PATH_MAX];               /* the next capture's */
     pthread_mutex_t lock;                 /* the rest; never taken inside the gate */
     _Atomic uint32_t state;               /* enum range_state */
     _Atomic uint64_t passed;              /* of the range's submissions: passed to the driver */
     bool late;                            /* it could not open when it should have */
+    char *obstacle;                       /* why it has not opened since it should have, or NULL */
     uint32_t depth;                       /* of the scope: scopes inside */
     uint64_t thread;                      /* of the scope */
     _Atomic uint64_t signals;             /* taken notice of */
@@ -75,14 +74,10 @@ static bool is_forked(const struct hal_device *device)
 /* With the lock held. False: not yet, or never. */
 static bool open_locked(struct hal_device *device, struct hal_capture_range *range)
 {
-    struct hal_profiling_options options = range->options;
-    enum hal_status status = HAL_OK;
-    if (!range->claimed[0])
-        status = hal_name_claim(&range->options, range->claimed, sizeof range->claimed);
-    options.file = range->claimed;
-    if (status == HAL_OK)
-        status = hal_profiling_begin_now(device, &options,
-                                         range->late ? later_timeout_ns : first_timeout_ns);
+    const enum hal_status status = hal_profiling_begin_now(
+        device, &range->options, range->late ? later_timeout_ns : first_timeout_ns);
+    free(range->obstacle);
+    range->obstacle = status == HAL_TIMEOUT ? hal_copy_string(hal_message()) : NULL;
     if (status == HAL_TIMEOUT) {
         if (!range->late)
             hal_log(HAL_LOG_WARN, "the capture's window begins later than requested: %s",
@@ -92,12 +87,9 @@ static bool open_locked(struct hal_device *device, struct hal_capture_range *ran
     }
     if (status != HAL_OK) {
         hal_profiling_tell_failure(device);
-        if (range->claimed[0])
-            hal_name_unused(range->claimed);
         atomic_store(&range->state, OVER);
         return false;
     }
-    range->claimed[0] = '\0';
     range->late = false;
     range->opened = true;
     atomic_store(&range->state, OPEN);
@@ -328,10 +320,18 @@ static void describe_seen(const struct hal_capture_range *range, char out[SEEN_B
 static void warn_missed(const struct hal_device *device)
 {
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
-    describe_seen(device->range, seen);
+    const struct hal_capture_range *range = device->range;
+    describe_seen(range, seen);
     const uint64_t submissions = atomic_load(&device->submissions);
-    snprintf(text, sizeof text, "device '%s' was not captured: its %s did not reach the window%s",
-             device->info.uri, hal_count(submissions, "submission", "submissions").text, seen);
+    if (range->obstacle)
+        snprintf(text, sizeof text,
+                 "device '%s': its window could not open when it was reached, and was not reached "
+                 "again: %s",
+                 device->info.uri, range->obstacle);
+    else
+        snprintf(text, sizeof text,
+                 "device '%s' was not captured: its %s did not reach the window%s",
+                 device->info.uri, hal_count(submissions, "submission", "submissions").text, seen);
     if (!hal_run_report(HAL_RUN_MISSED, text))
         hal_log(HAL_LOG_WARN, "%s", text);
 }
@@ -341,12 +341,13 @@ void hal_capture_range_destroy(struct hal_device *device)
     struct hal_capture_range *range = device->range;
     if (!range)
         return;
-    if (!range->opened && atomic_load(&range->state) == WAITS &&
+    if ((!range->opened || range->obstacle) && atomic_load(&range->state) == WAITS &&
         range->spec.kind != HAL_RANGE_FLIGHT_RECORDER)
         warn_missed(device);
     pthread_mutex_destroy(&range->lock);
     for (size_t i = 0; i < range->seen_count; i++)
         free(range->seen[i]);
+    free(range->obstacle);
     free(range->scope);
     free(range->text);
     free(range->file);

@@ -271,57 +271,57 @@ static enum hal_status put_layer_in(struct hal_device *device, hal_layer_begin *
     return status;
 }
 
-/* `options` has no NULL left. */
-static enum hal_status begin_capture(struct hal_device *device,
-                                     const struct hal_profiling_options *options,
-                                     int64_t timeout_ns)
+/* With the gate closed: what is claimed is made at once, so no process leaves a claim of a file
+ * that it never made. Another process may take the name between its choice and its use. */
+static enum hal_status put_numbered_in(struct hal_device *device,
+                                       const struct hal_profiling_options *options, char *out_file,
+                                       size_t bytes)
 {
-    hal_layer_begin *begin;
-    if (device->layer)
-        return being_captured(device);
-    HAL_TRY(check_mode(device, options->mode));
-    HAL_TRY(hal_capture_find(device, options->file, &begin));
-    HAL_TRY(close_chain(device, timeout_ns));
-    const enum hal_status status = put_layer_in(device, begin, options);
-    hal_objects_reopen(device);
-    if (status == HAL_OK && device->layer->checkpoint)
-        HAL_TRY(hal_flight_recorder_begun(device, options));
-    /* Handlers run in reverse order: ours must come before those that the module brought. */
-    if (status == HAL_OK)
-        pthread_once(&exit_watched, watch_exit);
+    static const unsigned most_tries = 100;
+    struct hal_profiling_options full = *options;
+    enum hal_status status = HAL_EXISTS;
+    full.file = out_file;
+    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++) {
+        hal_layer_begin *begin;
+        HAL_TRY(hal_name_claim(options, out_file, bytes));
+        status = hal_capture_find(device, out_file, &begin);
+        if (status == HAL_OK)
+            status = put_layer_in(device, begin, &full);
+        if (status == HAL_OK) {
+            device->announced_file = hal_copy_string(out_file);
+            return HAL_OK;
+        }
+        const struct hal_kept_message kept = hal_keep_message();
+        hal_name_unused(out_file);
+        hal_restore_message(&kept, status);
+    }
     return status;
 }
 
-static enum hal_status try_name(struct hal_device *device,
-                                const struct hal_profiling_options *options, const char *file,
-                                int64_t timeout_ns)
+/* `wish` has no NULL left but for the file's name. `numbered`: into the first file of that name
+ * that is free. */
+static enum hal_status begin_capture(struct hal_device *device,
+                                     const struct hal_profiling_options *wish, bool numbered,
+                                     int64_t timeout_ns)
 {
-    struct hal_profiling_options full = *options;
-    full.file = file;
-    const enum hal_status status = begin_capture(device, &full, timeout_ns);
-    if (status == HAL_OK) {
-        device->announced_file = hal_copy_string(file);
-        return HAL_OK;
-    }
-    const struct hal_kept_message kept = hal_keep_message();
-    hal_name_unused(file);
-    return hal_restore_message(&kept, status);
-}
-
-/* A name may be taken by another process between its choice and its use. */
-static enum hal_status begin_numbered(struct hal_device *device,
-                                      const struct hal_profiling_options *options,
-                                      int64_t timeout_ns)
-{
-    static const unsigned most_tries = 100;
+    char file[PATH_MAX];
+    hal_layer_begin *begin;
+    struct hal_profiling_options options = *wish;
     if (device->layer)
         return being_captured(device);
-    char file[PATH_MAX];
-    enum hal_status status = HAL_EXISTS;
-    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++) {
-        HAL_TRY(hal_name_claim(options, file, sizeof file));
-        status = try_name(device, options, file, timeout_ns);
-    }
+    HAL_TRY(check_mode(device, options.mode));
+    HAL_TRY(hal_capture_find(device, options.file ? options.file : "", &begin));
+    HAL_TRY(close_chain(device, timeout_ns));
+    if (numbered)
+        options.file = file;
+    const enum hal_status status = numbered ? put_numbered_in(device, wish, file, sizeof file)
+                                            : put_layer_in(device, begin, &options);
+    hal_objects_reopen(device);
+    if (status == HAL_OK && device->layer->checkpoint)
+        HAL_TRY(hal_flight_recorder_begun(device, &options));
+    /* Handlers run in reverse order: ours must come before those that the module brought. */
+    if (status == HAL_OK)
+        pthread_once(&exit_watched, watch_exit);
     return status;
 }
 
@@ -333,7 +333,7 @@ static enum hal_status begin_from(struct hal_device *device, const struct hal_se
     if (range != HAL_RANGE_NONE && range != HAL_RANGE_FLIGHT_RECORDER)
         return HAL_OK;
     take_turn(device);
-    const enum hal_status status = begin_numbered(device, &settings->options, HAL_FOREVER);
+    const enum hal_status status = begin_capture(device, &settings->options, true, HAL_FOREVER);
     end_turn(device);
     return status;
 }
@@ -358,9 +358,7 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         int64_t timeout_ns)
 {
     take_turn(device);
-    const enum hal_status status = begin_capture(device, options, timeout_ns);
-    if (status == HAL_OK)
-        device->announced_file = hal_copy_string(options->file);
+    const enum hal_status status = begin_capture(device, options, true, timeout_ns);
     end_turn(device);
     return status;
 }
@@ -402,8 +400,7 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
     HAL_TRY(hal_profiling_complete(&full));
     HAL_TRY(enter_turn(device, deadline_ns));
     const int64_t left_ns = time_left(deadline_ns);
-    const enum hal_status status =
-        full.file ? begin_capture(device, &full, left_ns) : begin_numbered(device, &full, left_ns);
+    const enum hal_status status = begin_capture(device, &full, !full.file, left_ns);
     end_turn(device);
     return status;
 }
@@ -438,12 +435,11 @@ static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
     hal_layer_begin *begin;
     struct hal_profiling_options options = device->flight_recorder.options;
     HAL_TRY(hal_capture_find(device, options.file, &begin));
-    HAL_TRY(hal_name_next(options.file, file, sizeof file));
-    const enum hal_status status = close_chain(device, timeout_ns);
+    HAL_TRY(close_chain(device, timeout_ns));
+    const enum hal_status status = hal_name_next(options.file, file, sizeof file);
     if (status != HAL_OK) {
-        const struct hal_kept_message kept = hal_keep_message();
-        hal_name_unused(file);
-        return hal_restore_message(&kept, status);
+        hal_objects_reopen(device);
+        return status;
     }
     options.file = file;
     options.force = false;

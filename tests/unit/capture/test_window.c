@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/core/profiling/capture_range.c: captures of a part of a run hold that part, whoever submits,
  * and never hold up a program for good. */
+#include "hal/base/run.h"
 #include "tests/support/captured.h"
 #include "tests/support/hal_fixture.h"
 #include "tests/support/own_folder.h"
@@ -20,6 +21,7 @@ static int forget(void **state)
     unsetenv("HAL_DEVICE_PROFILING_SCOPE");
     unsetenv("HAL_DEVICE_PROFILING_GROUP");
     unsetenv("HAL_DEVICE_PROFILING_FILE");
+    unsetenv(HAL_RUN_VARIABLE);
     signal(SIGUSR1, SIG_DFL);
     return 0;
 }
@@ -178,6 +180,48 @@ TEST(a_window_waits_for_work_that_waits_for_the_program)
     hal_semaphore_release(host);
     close_work(&work);
     assert_submissions(0, 2, 2);
+}
+
+/* The entry of the list, alone; NULL: none. */
+static void assert_run(const char *list, const char *entry)
+{
+    struct hal_run run;
+    hal_run_open(list, &run);
+    const char *first = hal_run_next(&run, NULL);
+    if (entry ? !first || strcmp(first, entry) != 0 || hal_run_next(&run, first) : first != NULL)
+        fail_msg("the run's list begins with '%s'", first ? first : "nothing");
+    hal_run_close(&run);
+}
+
+/* The program may be killed at any time: the list of its run never has a file that was not made. */
+TEST(a_window_that_never_opens_is_told_and_has_no_file)
+{
+    static const char *const windows[][2] = {{"HAL_DEVICE_PROFILING_WINDOW", "#s1"},
+                                             {"HAL_DEVICE_PROFILING_SCOPE", "part"}};
+    char list[PATH_MAX], told[512];
+    for (size_t i = 0; i < 2; i++) {
+        forget(NULL);
+        assert_ok(hal_run_create(list, sizeof list));
+        setenv(HAL_RUN_VARIABLE, list, 1);
+        struct work work = open_window(windows[i][0], windows[i][1]);
+        struct hal_semaphore *host = fixture_semaphore(work.device, "host", 0);
+        submit_after(&work, &(struct hal_semaphore_value){host, 1});
+        hal_scope_begin(work.device, "part");
+        submit_after(&work, &(struct hal_semaphore_value){work.done, 1});
+        hal_scope_end(work.device);
+        assert_run(list, NULL);
+        assert_ok(hal_semaphore_signal(host, 1));
+        assert_ok(hal_semaphore_wait(work.done, work.count, HAL_FOREVER));
+        snprintf(told, sizeof told,
+                 "~device '%s': its window could not open when it was reached, and was not reached "
+                 "again: submission 0 waits for semaphore 'host' to reach 1, it is at 0",
+                 hal_device_get_info(work.device)->uri);
+        hal_semaphore_release(host);
+        close_work(&work);
+        assert_run(list, told);
+        assert_int_not_equal(access(path, F_OK), 0);
+        unlink(list);
+    }
 }
 
 TEST(a_signal_switches_the_capture)
