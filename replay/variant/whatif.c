@@ -5,6 +5,7 @@
 
 #include "hal/base/mem.h"
 #include "replay/plan/accesses.h"
+#include "replay/variant/runs.h"
 #include "replay/variant/whatif_parts.h"
 
 #include <inttypes.h>
@@ -32,10 +33,9 @@ struct transform {
     const struct replay_plan *plan;
     struct replay_plan *variant;
     const struct replay_what_if *what_if;
-    size_t op;              /* that is looked at */
-    struct values put_off;  /* what the host would have waited for by now */
-    struct values promised; /* by submissions and host calls up to now */
+    struct values put_off; /* what the host would have waited for by now */
     struct group group;
+    uint32_t *runs;                     /* of submissions that can become one; NULL: none can */
     struct trace_reflection reflection; /* by number of the executable */
     uint64_t barriers;                  /* that were looked at */
     uint32_t *places;                   /* of submissions: their number in the variant */
@@ -162,127 +162,14 @@ static enum hal_status submit_group(struct transform *t)
     return HAL_OK;
 }
 
-static bool is_pending(const struct transform *t, uint64_t semaphore)
-{
-    return t->group.waits.by_object[semaphore] > t->promised.by_object[semaphore];
-}
-
-static bool signals_any(const struct trace_submit *submit, uint64_t semaphore)
-{
-    for (uint32_t i = 0; i < submit->signal_count; i++) {
-        if (submit->values[submit->wait_count + i].semaphore == semaphore)
-            return true;
-    }
-    return false;
-}
-
-/* Whether only this submission signals one of these values. */
-static bool relies_on(const struct transform *t, const struct trace_submit *submit,
-                      const struct trace_semaphore_value *values, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (values[i].value > t->promised.by_object[values[i].semaphore] &&
-            signals_any(submit, values[i].semaphore))
-            return true;
-    }
-    return false;
-}
-
-/* What the operation signals; none: 0. */
-static uint32_t signals_of(const struct replay_op *op, struct trace_semaphore_value *single,
-                           const struct trace_semaphore_value **out_values)
-{
-    const void *event = op->event;
-    if (op->action == REPLAY_SIGNAL) {
-        const struct trace_semaphore_event *signal = event;
-        *single = (struct trace_semaphore_value){signal->semaphore, signal->value};
-        *out_values = single;
-        return 1;
-    }
-    if (op->action != REPLAY_SUBMIT)
-        return 0;
-    const struct trace_submit *submit = event;
-    *out_values = submit->values + submit->wait_count;
-    return submit->signal_count;
-}
-
-/* Whether the operation continues only once the submission's signals are reached. */
-static bool needs(const struct transform *t, const struct trace_submit *submit,
-                  const struct replay_op *op)
-{
-    const void *event = op->event;
-    const struct trace_submit *other = event;
-    const struct trace_semaphore_wait *wait = event;
-    return op->action == REPLAY_WAIT_IDLE ||
-           (op->action == REPLAY_SUBMIT &&
-            relies_on(t, submit, other->values, other->wait_count)) ||
-           (op->action == REPLAY_WAIT && relies_on(t, submit, wait->values, wait->value_count));
-}
-
-/* Whether all that the group still waits for comes before anything needs the submission's signals,
- * which would wait with the group. */
-static bool may_wait_with_group(const struct transform *t, const struct trace_submit *submit)
-{
-    enum { MOST_OPS = 1024, MOST_PENDING = 16 };
-    const struct values *waits = &t->group.waits;
-    uint64_t pending[MOST_PENDING];
-    size_t count = 0;
-    for (size_t i = 0; i < waits->count; i++) {
-        if (is_pending(t, waits->objects[i]) && count == MOST_PENDING)
-            return false;
-        if (is_pending(t, waits->objects[i]))
-            pending[count++] = waits->objects[i];
-    }
-    for (size_t op = t->op + 1; count; op++) {
-        struct trace_semaphore_value single;
-        const struct trace_semaphore_value *signals = NULL;
-        if (op == t->plan->op_count || op > t->op + MOST_OPS || needs(t, submit, &t->plan->ops[op]))
-            return false;
-        const uint32_t signal_count = signals_of(&t->plan->ops[op], &single, &signals);
-        for (uint32_t k = 0; k < signal_count; k++) {
-            for (size_t i = 0; i < count; i++) {
-                if (pending[i] == signals[k].semaphore &&
-                    signals[k].value >= waits->by_object[pending[i]])
-                    pending[i--] = pending[--count];
-            }
-        }
-    }
-    return true;
-}
-
-/* Whether the submission may join the group: what it waits for was promised before the group's
- * first member, or comes from the group itself, in order; and nothing needs it before what the
- * group waits for. */
+/* Whether the submission, the group's neighbour, may join it. */
 static bool fits(const struct transform *t, const struct trace_submit *submit)
 {
     const struct group *g = &t->group;
-    if (g->count == MAX_GROUP || submit->queue != g->members[0]->queue ||
-        submit->command_buffer_count > HAL_MAX_LIST - g->command_buffers ||
-        !may_wait_with_group(t, submit))
-        return false;
-    for (uint32_t i = 0; i < submit->wait_count; i++) {
-        const struct trace_semaphore_value *wait = &submit->values[i];
-        if (wait->value > t->promised.by_object[wait->semaphore] &&
-            wait->value > g->signals.by_object[wait->semaphore])
-            return false;
-    }
-    return true;
-}
-
-static void promise(struct transform *t, const struct trace_semaphore_value *values, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        values_raise(&t->promised, values[i].semaphore, values[i].value);
-}
-
-/* Signals of the group are promised only once it is submitted: nothing else may rely on them. */
-static enum hal_status submit_and_promise(struct transform *t)
-{
-    for (size_t i = 0; i < t->group.count; i++) {
-        const struct trace_submit *member = t->group.members[i];
-        promise(t, member->values + member->wait_count, member->signal_count);
-    }
-    return submit_group(t);
+    const size_t number = t->placed + g->count;
+    return t->runs[number] && t->runs[number] == t->runs[number - 1] && g->count < MAX_GROUP &&
+           submit->queue == g->members[0]->queue &&
+           submit->command_buffer_count <= HAL_MAX_LIST - g->command_buffers;
 }
 
 /* What the submission has to wait for in the queue, less what the group itself brings. */
@@ -296,7 +183,7 @@ static enum hal_status take_submit(struct transform *t, const struct trace_submi
 {
     struct group *g = &t->group;
     if (g->count && !fits(t, submit))
-        HAL_TRY(submit_and_promise(t));
+        HAL_TRY(submit_group(t));
     for (uint32_t i = 0; i < submit->wait_count; i++)
         add_wait(g, submit->values[i].semaphore, submit->values[i].value);
     for (size_t i = 0; i < t->put_off.count; i++)
@@ -306,14 +193,7 @@ static enum hal_status take_submit(struct transform *t, const struct trace_submi
         values_raise(&g->signals, signals[i].semaphore, signals[i].value);
     g->members[g->count++] = submit;
     g->command_buffers += submit->command_buffer_count;
-    if (t->what_if->coalesce_submissions)
-        return HAL_OK;
-    return submit_and_promise(t);
-}
-
-static bool may_be_put_off(const struct trace_semaphore_wait *wait)
-{
-    return wait->head.status == HAL_OK && (wait->mode == HAL_WAIT_ALL || wait->value_count == 1);
+    return t->runs ? HAL_OK : submit_group(t);
 }
 
 static enum hal_status put_off(struct transform *t, const struct trace_semaphore_wait *wait)
@@ -336,53 +216,32 @@ static enum hal_status put_behind_group(struct group *g, const struct replay_op 
 static enum hal_status take(struct transform *t, const struct replay_op *op)
 {
     const void *event = op->event;
-    switch (op->action) {
-    case REPLAY_CREATE_BUFFER:
-    case REPLAY_CREATE_EVENT:
-    case REPLAY_CREATE_EXECUTABLE:
-    case REPLAY_DESTROY_EXECUTABLE:
-    case REPLAY_FLUSH:
-    case REPLAY_RECORD_COMMANDS: return emit(t, op); /* disturb nothing that is held back */
-    case REPLAY_CREATE_SEMAPHORE:
-        values_raise(&t->promised, op->object,
-                     TRACE_AS(trace_semaphore_create, event)->initial_value);
+    if (replay_runs_are_cut_by(op)) {
+        HAL_TRY(submit_group(t));
+        HAL_TRY(wait_now(t, op));
         return emit(t, op);
-    case REPLAY_DESTROY_BUFFER: /* work in flight keeps what it uses */
-    case REPLAY_DESTROY_EVENT:
-    case REPLAY_DESTROY_COMMANDS:
-        return t->group.count ? put_behind_group(&t->group, op) : emit(t, op);
-    case REPLAY_SUBMIT: return take_submit(t, event);
-    case REPLAY_WAIT:
-        if (may_be_put_off(event))
-            return put_off(t, event);
-        break;
-    case REPLAY_WRITE:
-    case REPLAY_READ:
-    case REPLAY_DESTROY_SEMAPHORE:
-    case REPLAY_SIGNAL:
-    case REPLAY_FAIL:
-    case REPLAY_STEP:
-    case REPLAY_WAIT_IDLE: break;
     }
-    HAL_TRY(submit_and_promise(t));
-    HAL_TRY(wait_now(t, op));
-    if (op->action == REPLAY_SIGNAL) {
-        const struct trace_semaphore_event *signal = event;
-        values_raise(&t->promised, signal->semaphore, signal->value);
-    }
-    return emit(t, op);
+    if (op->action == REPLAY_SUBMIT)
+        return take_submit(t, event);
+    if (op->action == REPLAY_WAIT)
+        return put_off(t, event);
+    const bool destroys = op->action == REPLAY_DESTROY_BUFFER ||
+                          op->action == REPLAY_DESTROY_EVENT ||
+                          op->action == REPLAY_DESTROY_COMMANDS;
+    return destroys && t->group.count ? put_behind_group(&t->group, op) : emit(t, op);
 }
 
 static enum hal_status transform_ops(struct transform *t)
 {
     const size_t objects = t->plan->object_count;
     HAL_TRY(values_init(&t->put_off, objects));
-    HAL_TRY(values_init(&t->promised, objects));
     HAL_TRY(values_init(&t->group.waits, objects));
     HAL_TRY(values_init(&t->group.signals, objects));
-    for (t->op = 0; t->op < t->plan->op_count; t->op++)
-        HAL_TRY(take(t, &t->plan->ops[t->op]));
-    return submit_and_promise(t);
+    if (t->what_if->coalesce_submissions)
+        HAL_TRY(replay_runs_find(t->plan, &t->runs));
+    for (size_t i = 0; i < t->plan->op_count; i++)
+        HAL_TRY(take(t, &t->plan->ops[i]));
+    return submit_group(t);
 }
 
 /* ---- Barriers ------------------------------------------------------------------------------ */
@@ -568,7 +427,7 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     if (status == HAL_OK)
         status = describe(t);
     values_finish(&t->put_off);
-    values_finish(&t->promised);
+    free(t->runs);
     values_finish(&t->group.waits);
     values_finish(&t->group.signals);
     free(t->group.after);
