@@ -16,11 +16,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Which numbers of one kind were used, and which defined: a bit each. */
-struct numbers {
-    uint8_t *used, *defined;
-};
-
 struct recovery {
     struct trace_orphan orphan;
     struct trace_reader *reader;
@@ -28,7 +23,7 @@ struct recovery {
     uint64_t *content_numbers; /* of the reader's contents, in the new file */
     uint8_t *bytes;            /* a content */
     size_t capacity;
-    struct numbers strings, stacks;
+    uint8_t *used_strings, *used_stacks; /* a bit for each number */
     uint64_t events, last_ticket, ticket_count, thread_ticket;
     struct trace_recovered result;
 };
@@ -40,84 +35,86 @@ static enum hal_status no_memory(void)
 
 /* ---- Numbers ---- */
 
-static bool numbers_init(struct numbers *numbers, uint32_t limit)
-{
-    numbers->used = hal_alloc(limit / 8 + 1, 1);
-    numbers->defined = hal_alloc(limit / 8 + 1, 1);
-    return numbers->used && numbers->defined;
-}
-
-static void numbers_finish(struct numbers *numbers)
-{
-    free(numbers->used);
-    free(numbers->defined);
-}
-
-static void set_bit(uint8_t *bits, uint64_t number, uint32_t limit)
-{
-    if (number <= limit)
-        bits[number / 8] |= (uint8_t)(1u << (number % 8));
-}
-
 static bool has_bit(const uint8_t *bits, uint64_t number)
 {
     return bits[number / 8] >> (number % 8) & 1;
 }
 
-static void note_columns(struct recovery *recovery, const struct trace_column *columns,
-                         uint32_t count, const uint8_t *base)
+/* A number that none can have names nothing, as in a file that was cut off. */
+static void take_number(struct recovery *recovery, enum trace_reference kind, unsigned width,
+                        void *member)
+{
+    static const uint64_t none;
+    const bool is_string = kind == TRACE_REFERENCE_STRING;
+    const uint64_t number = trace_load(member, width);
+    if (number <= (is_string ? TRACE_MAX_STRINGS : TRACE_MAX_STACKS)) {
+        uint8_t *used = is_string ? recovery->used_strings : recovery->used_stacks;
+        used[number / 8] |= (uint8_t)(1u << (number % 8));
+        return;
+    }
+    memcpy(member, &none, width);
+    recovery->result.damaged_records++;
+}
+
+static void take_columns(struct recovery *recovery, const struct trace_column *columns,
+                         uint32_t count, uint8_t *base)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct trace_column *column = &columns[i];
-        if (column->reference == TRACE_REFERENCE_STRING)
-            set_bit(recovery->strings.used, trace_load(base + column->member_at, column->width),
-                    TRACE_MAX_STRINGS);
-        else if (column->reference == TRACE_REFERENCE_STACK)
-            set_bit(recovery->stacks.used, trace_load(base + column->member_at, column->width),
-                    TRACE_MAX_STACKS);
+        if (column->reference == TRACE_REFERENCE_STRING ||
+            column->reference == TRACE_REFERENCE_STACK)
+            take_number(recovery, column->reference, column->width, base + column->member_at);
     }
 }
 
 /* The strings and stacks that a valid record names. */
-static void note_references(struct recovery *recovery, const struct trace_family *family,
-                            const void *record)
+static void take_references(struct recovery *recovery, const struct trace_family *family,
+                            void *record)
 {
     const struct trace_layout *layout =
         trace_family_layout(family, TRACE_AS(trace_segment, record)->kind);
-    note_columns(recovery, family->common, family->common_count, record);
-    note_columns(recovery, layout->columns, layout->column_count, record);
-    const uint8_t *at = (const uint8_t *)record + layout->record_bytes;
+    take_columns(recovery, family->common, family->common_count, record);
+    take_columns(recovery, layout->columns, layout->column_count, record);
+    uint8_t *at = (uint8_t *)record + layout->record_bytes;
     for (uint32_t i = 0; i < layout->part_count; i++) {
         const struct trace_part *part = &layout->parts[i];
         const uint64_t count = trace_part_count(part, record);
         for (uint64_t k = 0; part->columns && k < count; k++)
-            note_columns(recovery, part->columns, part->column_count, at + k * part->element_bytes);
+            take_columns(recovery, part->columns, part->column_count, at + k * part->element_bytes);
         at += count * part->element_bytes;
     }
 }
 
-static void note_table(struct recovery *recovery, const struct trace_event *record)
+static void take_name(struct recovery *recovery, struct trace_event *record)
 {
-    const void *data = record;
-    if (record->kind == TRACE_STRING)
-        set_bit(recovery->strings.defined, TRACE_AS(trace_string, data)->id, TRACE_MAX_STRINGS);
-    else if (record->kind == TRACE_STACK)
-        set_bit(recovery->stacks.defined, TRACE_AS(trace_stack, data)->id, TRACE_MAX_STACKS);
-    else if (record->kind == TRACE_THREAD)
-        set_bit(recovery->strings.used, TRACE_AS(trace_thread, data)->name, TRACE_MAX_STRINGS);
-    else if (record->kind == TRACE_MODULE)
-        set_bit(recovery->strings.used, TRACE_AS(trace_module, data)->path, TRACE_MAX_STRINGS);
+    void *data = record;
+    uint32_t *name = record->kind == TRACE_THREAD   ? &((struct trace_thread *)data)->name
+                     : record->kind == TRACE_MODULE ? &((struct trace_module *)data)->path
+                                                    : NULL;
+    if (name)
+        take_number(recovery, TRACE_REFERENCE_STRING, sizeof *name, name);
+}
+
+/* Defines what the record defines. HAL_CORRUPT: it cannot be, or is defined otherwise. */
+static enum hal_status take_table(struct recovery *recovery, struct trace_event *record)
+{
+    struct trace_tables *tables = &recovery->reader->tables;
+    bool is_new;
+    take_name(recovery, record);
+    HAL_TRY(trace_tables_check(tables, record, &is_new));
+    return is_new ? trace_tables_add(tables, record) : HAL_OK;
 }
 
 /* A number whose definition was not published yet means something unknown. */
 static enum hal_status define_missing(struct recovery *recovery)
 {
     static const char unknown[] = "(lost)";
+    const struct trace_tables *tables = &recovery->reader->tables;
     uint64_t memory[8] = {0};
     struct trace_string *string = (void *)memory;
     struct trace_stack *stack = (void *)memory;
     for (uint32_t id = 1; id <= TRACE_MAX_STRINGS; id++) {
-        if (!has_bit(recovery->strings.used, id) || has_bit(recovery->strings.defined, id))
+        if (!has_bit(recovery->used_strings, id) || trace_tables_string(tables, id))
             continue;
         const uint32_t bytes = (uint32_t)hal_align_up(sizeof *string + sizeof unknown - 1, 8);
         *string = (struct trace_string){
@@ -126,7 +123,7 @@ static enum hal_status define_missing(struct recovery *recovery)
         HAL_TRY(trace_writer_records(recovery->writer, 1, string, bytes));
     }
     for (uint32_t id = 1; id <= TRACE_MAX_STACKS; id++) {
-        if (!has_bit(recovery->stacks.used, id) || has_bit(recovery->stacks.defined, id))
+        if (!has_bit(recovery->used_stacks, id) || trace_tables_stack(tables, id))
             continue;
         *stack =
             (struct trace_stack){.head = {.kind = TRACE_STACK, .bytes = sizeof *stack}, .id = id};
@@ -163,24 +160,27 @@ static void note_ticket(struct recovery *recovery, uint64_t ticket)
         recovery->last_ticket = ticket;
 }
 
-/* Prepares one record for the writer. */
+/* Prepares one record for the writer, unless the record is left out. */
 static enum hal_status take_record(struct recovery *recovery, void *record, size_t bytes_left,
-                                   uint64_t *segments_left, take_content *take)
+                                   uint64_t *segments_left, take_content *take, bool *out_left_out)
 {
     struct trace_event *event = record;
+    *out_left_out = false;
     if (*segments_left) {
         HAL_TRY(trace_record_check(&trace_segment_family, record, bytes_left));
-        note_references(recovery, &trace_segment_family, record);
+        take_references(recovery, &trace_segment_family, record);
         --*segments_left;
         return HAL_OK;
     }
     if (bytes_left >= sizeof *event && trace_is_table(event)) {
         HAL_TRY(trace_record_check(&trace_table_family, record, bytes_left));
-        note_table(recovery, event);
-        return HAL_OK;
+        const enum hal_status status = take_table(recovery, event);
+        *out_left_out = status == HAL_CORRUPT;
+        recovery->result.damaged_records += *out_left_out;
+        return *out_left_out ? HAL_OK : status;
     }
     HAL_TRY(trace_record_check(&trace_event_family, record, bytes_left));
-    note_references(recovery, &trace_event_family, record);
+    take_references(recovery, &trace_event_family, record);
     note_ticket(recovery, event->ticket);
     recovery->events++;
     if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
@@ -188,14 +188,27 @@ static enum hal_status take_record(struct recovery *recovery, void *record, size
     return take_contents(recovery, event, take);
 }
 
+static enum hal_status write_records(struct recovery *recovery, uint32_t thread,
+                                     const uint8_t *records, size_t bytes)
+{
+    return bytes ? trace_writer_records(recovery->writer, thread, records, bytes) : HAL_OK;
+}
+
 static enum hal_status take_records(struct recovery *recovery, uint32_t thread, uint8_t *records,
                                     size_t bytes, uint64_t *segments_left, take_content *take)
 {
+    size_t written = 0;
     for (size_t at = 0; at < bytes;) {
-        HAL_TRY(take_record(recovery, records + at, bytes - at, segments_left, take));
-        at += TRACE_AS(trace_segment, records + at)->bytes;
+        bool left_out;
+        HAL_TRY(take_record(recovery, records + at, bytes - at, segments_left, take, &left_out));
+        const size_t end = at + TRACE_AS(trace_segment, records + at)->bytes;
+        if (left_out) {
+            HAL_TRY(write_records(recovery, thread, records + written, at - written));
+            written = end;
+        }
+        at = end;
     }
-    return bytes ? trace_writer_records(recovery->writer, thread, records, bytes) : HAL_OK;
+    return write_records(recovery, thread, records + written, bytes - written);
 }
 
 static enum hal_status make_room(struct recovery *recovery, uint64_t bytes)
@@ -208,6 +221,12 @@ static enum hal_status make_room(struct recovery *recovery, uint64_t bytes)
 
 /* ---- Out of the file ---- */
 
+static enum hal_status copy_table(struct recovery *recovery, const struct trace_event *record)
+{
+    take_name(recovery, (void *)(uintptr_t)record);
+    return trace_writer_records(recovery->writer, 1, record, record->bytes);
+}
+
 static enum hal_status copy_tables(struct recovery *recovery)
 {
     const struct trace_tables *tables = &recovery->reader->tables;
@@ -215,17 +234,12 @@ static enum hal_status copy_tables(struct recovery *recovery)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         for (size_t id = 0; id < lists[i]->capacity; id++) {
             const struct trace_event *record = lists[i]->records[id];
-            if (!record)
-                continue;
-            note_table(recovery, record);
-            HAL_TRY(trace_writer_records(recovery->writer, 1, record, record->bytes));
+            if (record)
+                HAL_TRY(copy_table(recovery, record));
         }
     }
-    for (size_t i = 0; i < tables->module_count; i++) {
-        const struct trace_event *record = (const void *)tables->module_list[i];
-        note_table(recovery, record);
-        HAL_TRY(trace_writer_records(recovery->writer, 1, record, record->bytes));
-    }
+    for (size_t i = 0; i < tables->module_count; i++)
+        HAL_TRY(copy_table(recovery, &tables->module_list[i]->head));
     return HAL_OK;
 }
 
@@ -390,8 +404,9 @@ static enum hal_status open_inputs(struct recovery *recovery,
 
 static enum hal_status write_all(struct recovery *recovery)
 {
-    if (!numbers_init(&recovery->strings, TRACE_MAX_STRINGS) ||
-        !numbers_init(&recovery->stacks, TRACE_MAX_STACKS))
+    recovery->used_strings = hal_alloc(TRACE_MAX_STRINGS / 8 + 1, 1);
+    recovery->used_stacks = hal_alloc(TRACE_MAX_STACKS / 8 + 1, 1);
+    if (!recovery->used_strings || !recovery->used_stacks)
         return no_memory();
     HAL_TRY(copy_file(recovery));
     recovery->result.file_events = recovery->events;
@@ -407,8 +422,11 @@ static enum hal_status close_writer(struct recovery *recovery)
     const struct trace_orphan *orphan = &recovery->orphan;
     struct trace_health health = {.recovered = true};
     health.lost_records = orphan->lost_records;
-    /* What could not be written is written now. */
-    if (orphan->stopped && (!orphan->stopped_by_file || orphan->lost_records)) {
+    if (recovery->result.damaged_records) {
+        health.status = HAL_CORRUPT;
+        health.message = "the sidecar was damaged";
+        /* What could not be written is written now. */
+    } else if (orphan->stopped && (!orphan->stopped_by_file || orphan->lost_records)) {
         health.status = orphan->stopped;
         health.message = orphan->stopped_message;
     } else if (recovery->result.calls_missing) {
@@ -418,6 +436,35 @@ static enum hal_status close_writer(struct recovery *recovery)
     const enum hal_status status = trace_writer_close(recovery->writer, &health);
     recovery->writer = NULL;
     return status;
+}
+
+/* The captured program may have written into its sidecar what no check of a record notices. The
+ * writer vouches for the contents. */
+static enum hal_status check_written(const char *path)
+{
+    struct trace_reader *reader;
+    HAL_TRY(trace_reader_open(path, &reader));
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; status == HAL_OK && i < trace_reader_chunk_count(reader); i++) {
+        struct trace_chunk chunk;
+        status = trace_reader_chunk(reader, i, &chunk);
+        if (status == HAL_OK)
+            trace_chunk_free(&chunk);
+    }
+    trace_reader_close(reader);
+    return status;
+}
+
+static enum hal_status finish_file(struct recovery *recovery,
+                                   const struct trace_recover_options *options, const char *path)
+{
+    const enum hal_status status = check_written(path);
+    if (status != HAL_OK)
+        return hal_add_context(status, "'%s' with its sidecar '%s' makes no readable trace",
+                               options->path, recovery->orphan.path);
+    if (options->output || rename(path, options->path) == 0)
+        return HAL_OK;
+    return hal_fail(HAL_IO, "cannot replace '%s': %s", options->path, strerror(errno));
 }
 
 static enum hal_status recover_into(struct recovery *recovery,
@@ -435,11 +482,10 @@ static enum hal_status recover_into(struct recovery *recovery,
         return hal_restore_message(&kept, status);
     }
     HAL_TRY(close_writer(recovery));
-    if (options->output || rename(path, options->path) == 0)
-        return HAL_OK;
-    hal_fail(HAL_IO, "cannot replace '%s': %s", options->path, strerror(errno));
-    unlink(path);
-    return HAL_IO;
+    const enum hal_status finished = finish_file(recovery, options, path);
+    if (finished != HAL_OK)
+        unlink(path);
+    return finished;
 }
 
 bool trace_recover_is_due(const struct trace_reader *reader)
@@ -480,8 +526,8 @@ enum hal_status trace_recover(const struct trace_recover_options *options,
     *out_recovered = recovery.result;
     trace_reader_close(recovery.reader);
     trace_orphan_close(&recovery.orphan);
-    numbers_finish(&recovery.strings);
-    numbers_finish(&recovery.stacks);
+    free(recovery.used_strings);
+    free(recovery.used_stacks);
     free(recovery.content_numbers);
     free(recovery.bytes);
     return status;

@@ -19,6 +19,7 @@ struct trace_recover_options {
 struct trace_recovered {
     uint64_t file_events, sidecar_events; /* by origin */
     uint64_t contents, content_bytes;     /* from the sidecar */
+    uint64_t damaged_records;             /* left out, or without what they named */
     bool calls_missing; /* calls were in progress whose records were not published */
 };
 

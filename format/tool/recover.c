@@ -116,6 +116,8 @@ static int recover(const struct trace_recover_options *wanted)
     if (status == HAL_IO && !options.output)
         (void)!hal_add_context(status, "the trace and its sidecar are unchanged (-o OUTPUT writes "
                                        "the complete trace to another file)");
+    else if (status == HAL_CORRUPT)
+        (void)!hal_add_context(status, "the trace and its sidecar are unchanged");
     if (status != HAL_OK)
         return tool_fail(status);
     hal_print(stdout, "%s: %s from the file, and %s and %s (%s) from the sidecar\n",
@@ -124,6 +126,10 @@ static int recover(const struct trace_recover_options *wanted)
               hal_count(recovered.sidecar_events, "event", "events").text,
               hal_count(recovered.contents, "content", "contents").text,
               hal_count(recovered.content_bytes, "byte", "bytes").text);
+    if (recovered.damaged_records)
+        hal_print(stdout, "the sidecar was damaged: %s invalid references, or %s left out\n",
+                  hal_count(recovered.damaged_records, "record has", "records have").text,
+                  recovered.damaged_records == 1 ? "is" : "are");
     if (recovered.calls_missing)
         hal_print(stdout, "the process ended during calls, which are not recorded\n");
     return tool_fail(hal_output_end());

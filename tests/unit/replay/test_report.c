@@ -303,7 +303,7 @@ TEST(a_recorded_loss_is_told)
     expect(replay_print_text, &summary,
            "the recorded device was lost; #s7 is the first submission that it did not complete");
     expect(replay_print_text, &summary,
-           "2 waits or semaphores failed by the loss of the recorded device");
+           "2 waits or semaphores failed because the recorded device was lost");
     expect(replay_print_json, &summary, "\"recorded_loss\":true,\"lost_submission\":7,");
     expect(replay_print_json, &summary, "\"unmet_losses\":2");
     plan.lost_submission = UINT64_MAX;
