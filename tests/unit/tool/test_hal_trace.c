@@ -325,7 +325,7 @@ TEST(dump_json_is_one_object_per_line)
         "{\"segment\":\"push_constants\",\"command_buffer\":5,\"number\":1,\"offset\":0,\"size\":4,"
         "\"data\":\"deadbeef\"}\n");
     says("\"submission\":12,\"queue\":1,\"operation\":6,\"file\":\"\",\"buffer\":4,\"offset\":256,"
-         "\"size\":512,\"file_offset\":0,\"waits\":[],"
+         "\"size\":512,\"file_offset\":0,\"affinity\":0,\"waits\":[],"
          "\"signals\":[{\"semaphore\":7,\"value\":100}],"
          "\"command_buffers\":[5]}\n");
 }
