@@ -103,7 +103,9 @@ static bool is_ending(uint64_t process)
 bool capture_orphan_await(const struct trace_reader *reader)
 {
     const uint64_t process = trace_reader_header(reader)->process_id;
-    if (trace_reader_hold(reader) == TRACE_HOLD_UNSEEN || process > INT32_MAX)
+    if ((trace_reader_hold(reader) == TRACE_HOLD_UNSEEN &&
+         trace_reader_hold_now(reader) == TRACE_HOLD_UNSEEN) ||
+        process > INT32_MAX)
         return false;
     const int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)process, 0);
     const bool ends = descriptor >= 0 && is_ending(process);
@@ -131,6 +133,8 @@ bool capture_orphan_complete(const char *path, const char *name, const struct tr
     static const uint64_t slow_bytes = 1ull << 30;
     const uint64_t bytes = trace_reader_counts(reader)->file_bytes;
     struct trace_recovered recovered;
+    if (trace_reader_health(reader))
+        (void)trace_sidecar_discard_complete(trace_reader_header(reader)->sidecar);
     if (!trace_recover_is_due(reader))
         return false;
     if (!quiet && bytes > slow_bytes) {
@@ -173,7 +177,8 @@ static void remove_in(const char *folder, bool quiet)
     hal_print(stderr, "hal-capture: removed %s of ",
               hal_count(removed.count, "sidecar", "sidecars").text);
     capture_print_size(removed.bytes);
-    hal_print(stderr, " in %s, left by killed captures whose traces no longer exist\n",
+    hal_print(stderr,
+              " in %s, left by killed captures whose traces are complete or no longer exist\n",
               hal_shown(folder).text);
 }
 

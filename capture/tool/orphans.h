@@ -17,12 +17,13 @@ void capture_orphans_prepare(void);
 bool capture_orphan_await(const struct trace_reader *reader);
 
 /* Completes the trace at `path` with its sidecar if that requires no decision by the user, and
- * prints one line that calls it `name`. False: the trace is unchanged. */
+ * prints one line that calls it `name`; removes the sidecar of a complete one. False: the trace is
+ * unchanged. */
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,
                              bool quiet);
 
-/* Removes sidecars of this user's removed traces from the folders that a capture into `destination`
- * (an absolute path) uses, and prints one line for each folder. */
+/* Removes sidecars of this user's removed and complete traces from the folders that a capture into
+ * `destination` (an absolute path) uses, and prints one line for each folder. */
 void capture_orphans_remove(const char *destination, bool quiet);
 
 #endif

@@ -382,12 +382,16 @@ static enum hal_status open_inputs(struct recovery *recovery,
     struct trace_reader *whole;
     HAL_TRY(trace_reader_open(options->path, &whole));
     const struct trace_header *header = trace_reader_header(whole);
+    const char *sidecar = options->sidecar ? options->sidecar : header->sidecar;
     enum hal_status status = HAL_OK;
     if (trace_reader_health(whole) && *trace_reader_truncated(whole))
         status = hal_fail(HAL_NOT_FOUND,
                           "'%s' has everything that was recorded, only its end is cut off or "
                           "damaged: hal-trace recompress writes a new one",
                           options->path);
+    else if (trace_reader_health(whole) && !options->output &&
+             trace_sidecar_discard_complete(sidecar))
+        recovery->result.was_complete = true;
     else if (trace_reader_health(whole))
         status = hal_fail(HAL_NOT_FOUND,
                           "the index of '%s' is complete: there is nothing to recover (hal-trace "
@@ -395,10 +399,12 @@ static enum hal_status open_inputs(struct recovery *recovery,
                           options->path);
     else if (!options->sidecar && !header->sidecar[0])
         status = hal_fail(HAL_NOT_FOUND, "'%s' names no sidecar", options->path);
-    if (status == HAL_OK)
+    else
         status = open_sidecar(recovery, options, header);
     trace_reader_close(whole);
     HAL_TRY(status);
+    if (recovery->result.was_complete)
+        return HAL_OK;
     return trace_reader_open_part(options->path, recovery->orphan.file_bytes, &recovery->reader);
 }
 
@@ -505,6 +511,8 @@ static enum hal_status recover(struct recovery *recovery,
 {
     char beside[TRACE_PATH_BYTES];
     HAL_TRY(open_inputs(recovery, options));
+    if (recovery->result.was_complete)
+        return HAL_OK;
     if (options->output)
         return recover_into(recovery, options, options->output, options->force);
     /* Short whatever the trace is called, so that it fits where that fits. */

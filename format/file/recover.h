@@ -20,6 +20,7 @@ struct trace_recovered {
     uint64_t file_events, sidecar_events; /* by origin */
     uint64_t contents, content_bytes;     /* from the sidecar */
     uint64_t damaged_records;             /* left out, or without what they named */
+    bool was_complete;                    /* only its sidecar was left, which is removed */
     bool calls_missing; /* calls were in progress whose records were not published */
 };
 
@@ -52,14 +53,18 @@ enum hal_status trace_sidecars_each(const char *folder,
                                                   const struct trace_sidecar_info *info),
                                     void *user) HAL_CHECKED;
 
-/* Removes sidecars from which nothing can be recovered: the capture has ended, no process holds the
- * sidecar, and its trace was removed or replaced. A trace counts as present if it or its folder was
- * renamed within the parent folder, or if it is out of sight, on another disk or in another
- * container. Calls `visit` for each sidecar removed. Any number of processes may call this
- * concurrently. HAL_IO: the folder cannot be read. */
+/* Removes sidecars with which nothing can be recovered: the capture has ended, no process holds the
+ * sidecar, and its trace is complete, or was removed or replaced. A trace counts as present if it
+ * or its folder was renamed within the parent folder, or if it is out of sight, on another disk or
+ * in another container. Calls `visit` for each sidecar removed. Any number of processes may call
+ * this concurrently. HAL_IO: the folder cannot be read. */
 enum hal_status trace_sidecars_discard_gone(const char *folder,
                                             void (*visit)(void *user,
                                                           const struct trace_sidecar_info *info),
                                             void *user) HAL_CHECKED;
+
+/* The same for one sidecar and a complete trace, which must be where it was captured. True: it is
+ * removed. */
+bool trace_sidecar_discard_complete(const char *path);
 
 #endif

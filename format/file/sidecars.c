@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding sidecars, and removing those whose trace is gone. */
+/* Finding sidecars, and removing those with which nothing can be recovered. */
 #include "format/file/orphan.h"
 #include "format/file/recover.h"
 #include "format/trace.h"
@@ -158,12 +158,28 @@ static bool may_be_trace(const char *path, struct trace_orphan *orphan)
     return is_its;
 }
 
+/* A capture or a recovery has completed it, and was killed before it removed the sidecar. What
+ * other programs make of a trace that was cut off is neither recovered nor names a sidecar. */
+static bool is_complete(const char *path, struct trace_orphan *orphan)
+{
+    struct trace_reader *reader;
+    if (orphan->stopped_by_file || trace_reader_open(path, &reader) != HAL_OK)
+        return false;
+    const struct trace_header *header = trace_reader_header(reader);
+    const struct trace_health *health = trace_reader_health(reader);
+    const bool is_complete = health && !*trace_reader_truncated(reader) &&
+                             (health->recovered || header->sidecar[0]) &&
+                             trace_orphan_belongs(orphan, header->process_id, header->start_ns);
+    trace_reader_close(reader);
+    return is_complete;
+}
+
 static bool may_have_trace(const char *folder, struct trace_orphan *orphan)
 {
     const struct trace_sidecar_place *place = &orphan->place;
     char path[TRACE_PATH_BYTES];
     if (find_entry(folder, place->file_device, place->file_inode, path))
-        return may_be_trace(path, orphan);
+        return may_be_trace(path, orphan) && !is_complete(path, orphan);
     return path[0] != '\0';
 }
 
@@ -268,16 +284,38 @@ static bool discard_unbegun(const char *path, struct trace_sidecar_info *info)
     return discarded;
 }
 
-static bool discard_if_gone(const char *path, struct trace_sidecar_info *info)
+static bool is_useless(struct trace_orphan *orphan)
+{
+    return is_complete(orphan->destination, orphan) || is_gone(orphan);
+}
+
+/* Closes it. */
+static bool discard_if(bool (*may_go)(struct trace_orphan *orphan), struct trace_orphan *orphan)
+{
+    const bool discarded = take_lock(orphan->descriptor, orphan->path) &&
+                           !trace_orphan_process_runs(orphan) && may_go(orphan) &&
+                           unlink(orphan->path) == 0;
+    trace_orphan_close(orphan);
+    return discarded;
+}
+
+static bool discard_if_useless(const char *path, struct trace_sidecar_info *info)
 {
     struct trace_orphan orphan;
-    if (!open_ours(path, &orphan, info))
-        return discard_unbegun(path, info);
-    const bool discarded = take_lock(orphan.descriptor, path) &&
-                           !trace_orphan_process_runs(&orphan) && is_gone(&orphan) &&
-                           unlink(path) == 0;
-    trace_orphan_close(&orphan);
-    return discarded;
+    return open_ours(path, &orphan, info) ? discard_if(is_useless, &orphan)
+                                          : discard_unbegun(path, info);
+}
+
+static bool is_of_complete(struct trace_orphan *orphan)
+{
+    return is_complete(orphan->destination, orphan);
+}
+
+bool trace_sidecar_discard_complete(const char *path)
+{
+    struct trace_orphan orphan;
+    struct trace_sidecar_info info;
+    return open_ours(path, &orphan, &info) && discard_if(is_of_complete, &orphan);
 }
 
 enum hal_status trace_sidecars_discard_gone(const char *folder,
@@ -285,5 +323,5 @@ enum hal_status trace_sidecars_discard_gone(const char *folder,
                                                           const struct trace_sidecar_info *info),
                                             void *user)
 {
-    return each(folder, discard_if_gone, visit, user);
+    return each(folder, discard_if_useless, visit, user);
 }

@@ -120,6 +120,10 @@ static int recover(const struct trace_recover_options *wanted)
         (void)!hal_add_context(status, "the trace and its sidecar are unchanged");
     if (status != HAL_OK)
         return tool_fail(status);
+    if (recovered.was_complete) {
+        hal_print(stdout, "%s: already complete; removed its sidecar\n", options.path);
+        return tool_fail(hal_output_end());
+    }
     hal_print(stdout, "%s: %s from the file, and %s and %s (%s) from the sidecar\n",
               options.output ? options.output : options.path,
               hal_count(recovered.file_events, "event", "events").text,
@@ -163,7 +167,8 @@ static const struct hal_option options[] = {
      .help = "remove the sidecars and the data that only they have",
      .target = offsetof(struct arguments, discards)},
     {.name = "discard-gone",
-     .help = "remove this user's sidecars whose capture has ended and whose trace was removed",
+     .help =
+         "remove this user's sidecars whose capture has ended and whose trace is complete or gone",
      .target = offsetof(struct arguments, discards_gone)},
     {0},
 };

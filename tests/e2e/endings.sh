@@ -198,7 +198,7 @@ left 5
 rm gone1.pb.zst
 sweep
 says stderr 'hal-capture: removed 1 sidecar of '
-says stderr "in $work/sidecars, left by killed captures whose traces no longer exist"
+says stderr "in $work/sidecars, left by killed captures whose traces are complete or no longer exist"
 left 4
 
 # Of two that start at once, one removes each.

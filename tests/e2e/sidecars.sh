@@ -51,6 +51,21 @@ left 2
 run 3 "$bin/hal-trace" recover --discard-gone nowhere
 one_line
 
+# A kill between the end of a trace, or of its recovery, and the removal of the sidecar leaves the
+# sidecar beside a complete trace, which needs it no more.
+mkdir kept
+captured whole.pb.zst "$busy" 1 _exit 5 3>/dev/null
+cp sidecars/* kept
+run 0 "$bin/hal-trace" recover whole.pb.zst
+left 2
+rm sidecars/*
+cp kept/* sidecars
+left 3
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 1 sidecar of'
+left 2
+run 3 "$bin/hal-trace" recover whole.pb.zst
+
 # Several at once; one that cannot be discarded keeps none of the others.
 set -- sidecars/*
 run 3 "$bin/hal-trace" recover --discard "$1" sidecars/no-such "$2"

@@ -45,14 +45,36 @@ static void write_sidecar(const char *at)
     assert_int_equal(fclose(file), 0);
 }
 
-/* With nothing in it. */
-static void write_trace(const char *at, uint64_t process_id)
+static struct trace_writer *begin_trace(const char *at, uint64_t process_id, const char *named)
 {
-    const struct trace_header of_trace = {.program = "test", .process_id = process_id};
+    const struct trace_header of_trace = {
+        .program = "test", .process_id = process_id, .sidecar = named};
     const struct trace_writer_options options = {.path = at, .force = true};
     struct trace_writer *writer;
     assert_ok(trace_writer_open(&options, &of_trace, &writer));
-    assert_ok(trace_writer_close(writer, NULL));
+    return writer;
+}
+
+/* With nothing in it, as a kill leaves it. */
+static void write_trace(const char *at, uint64_t process_id)
+{
+    int status;
+    const pid_t process = fork();
+    if (process == 0)
+        _exit(trace_writer_flush(begin_trace(at, process_id, sidecar)) != HAL_OK);
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_int_equal(status, 0);
+}
+
+static void write_complete_trace(const char *at)
+{
+    assert_ok(trace_writer_close(begin_trace(at, header.process_id, sidecar), NULL));
+}
+
+/* As programs do that make a trace from another one. */
+static void write_trace_anew(const char *at, const struct trace_health *health)
+{
+    assert_ok(trace_writer_close(begin_trace(at, header.process_id, ""), health));
 }
 
 /* "sidecars/haltrace-sidecar-0-1-2" of "out/trace", which is there. */
@@ -177,6 +199,18 @@ TEST(of_a_trace_that_was_written_anew_stays)
     write_trace(trace, header.process_id);
     assert_int_equal(unlink(renamed), 0);
     assert_stays();
+    write_trace_anew(trace, NULL); /* what the sidecar has is not in it */
+    assert_stays();
+}
+
+/* A full disk kept something out of it. */
+TEST(of_a_trace_that_could_not_take_all_stays)
+{
+    write_complete_trace(trace);
+    trace_sidecar_locate(trace, &header.place);
+    header.stopped_by_file = 1;
+    write_sidecar(sidecar);
+    assert_stays();
 }
 
 TEST(of_a_trace_that_never_was_goes)
@@ -185,6 +219,40 @@ TEST(of_a_trace_that_never_was_goes)
     trace_sidecar_locate(trace, &header.place);
     write_sidecar(sidecar);
     assert_goes();
+}
+
+/* The capture was killed when only the sidecar was left to remove. */
+TEST(of_a_complete_trace_goes)
+{
+    char renamed[PATH_MAX];
+    for (int i = 0; i < 2; i++) {
+        write_complete_trace(trace);
+        trace_sidecar_locate(trace, &header.place);
+        write_sidecar(sidecar);
+        if (i)
+            assert_int_equal(rename(trace, test_folder_file(&folder, "out/renamed", renamed)), 0);
+        assert_goes();
+    }
+}
+
+/* The recovery was. */
+TEST(of_a_recovered_trace_goes)
+{
+    write_trace_anew(trace, &(struct trace_health){.recovered = true});
+    assert_goes();
+}
+
+TEST(of_a_complete_trace_goes_by_its_name)
+{
+    struct trace_recovered recovered;
+    const struct trace_recover_options options = {.path = trace};
+    write_complete_trace(trace);
+    trace_sidecar_locate(trace, &header.place);
+    write_sidecar(sidecar);
+    assert_ok(trace_recover(&options, &recovered));
+    assert_true(recovered.was_complete);
+    assert_int_equal(access(sidecar, F_OK), -1);
+    assert_fails(trace_recover(&options, &recovered), HAL_NOT_FOUND, "nothing to recover");
 }
 
 TEST(of_a_process_that_only_waits_to_be_reaped_goes)
@@ -299,8 +367,15 @@ TEST(that_somebody_holds_stays)
 
 TEST(of_a_process_that_runs_stays)
 {
+    struct trace_recovered recovered;
+    const struct trace_recover_options options = {.path = trace};
     header.process_id = (uint64_t)getpid();
+    write_complete_trace(trace);
+    trace_sidecar_locate(trace, &header.place);
     write_sidecar(sidecar);
+    assert_stays();
+    assert_fails(trace_recover(&options, &recovered), HAL_NOT_FOUND, "nothing to recover");
+    assert_int_equal(access(sidecar, F_OK), 0);
     assert_int_equal(unlink(trace), 0);
     assert_stays();
 }
