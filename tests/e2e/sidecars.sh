@@ -3,6 +3,7 @@
 # Captures that were killed leave their sidecars: the doctor says so, and they go together.
 . "$(dirname "$0")/lib.sh"
 busy=$3
+killed_unlink=$4
 mkdir sidecars
 export HAL_DEVICE_PROFILING_SIDECAR="$work/sidecars"
 
@@ -53,18 +54,22 @@ one_line
 
 # A kill between the end of a trace, or of its recovery, and the removal of the sidecar leaves the
 # sidecar beside a complete trace, which needs it no more.
-mkdir kept
-captured whole.pb.zst "$busy" 1 _exit 5 3>/dev/null
-cp sidecars/* kept
+killed() { env ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 LD_PRELOAD="$killed_unlink" "$@"; }
+captured whole.pb.zst killed "$busy" 1 exit 5 3>/dev/null
+left 3
 run 0 "$bin/hal-trace" recover whole.pb.zst
+says stdout 'already complete; removed its sidecar'
 left 2
-rm sidecars/*
-cp kept/* sidecars
+run 3 "$bin/hal-trace" recover whole.pb.zst
+captured recovered.pb.zst "$busy" 1 _exit 5 3>/dev/null
+run 137 killed "$bin/hal-trace" recover recovered.pb.zst
 left 3
 run 0 "$bin/hal-trace" recover --discard-gone sidecars
 says stdout 'removed 1 sidecar of'
 left 2
-run 3 "$bin/hal-trace" recover whole.pb.zst
+run 137 "$bin/hal-capture" -o alive.pb.zst -- env \
+    ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 LD_PRELOAD="$killed_unlink" "$busy" 1 exit 5 3>/dev/null
+left 2
 
 # Several at once; one that cannot be discarded keeps none of the others.
 set -- sidecars/*
