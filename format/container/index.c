@@ -334,6 +334,17 @@ static bool has_footer(struct trace_input *input, struct seek_footer *out_footer
            out_footer->magic == SEEK_FOOTER_MAGIC;
 }
 
+bool trace_has_seek_table(const char *path)
+{
+    struct trace_input input;
+    struct seek_footer footer;
+    if (trace_input_open(&input, path) != HAL_OK)
+        return false;
+    const bool has = has_footer(&input, &footer);
+    trace_input_close(&input);
+    return has;
+}
+
 static enum hal_status load_from_end(struct trace_directory *directory, struct trace_input *input,
                                      const struct seek_footer *footer)
 {

@@ -59,6 +59,9 @@ enum hal_status trace_directory_add_blobs(struct trace_directory *directory,
 enum hal_status trace_directory_write(const struct trace_directory *directory,
                                       struct trace_output *output) HAL_CHECKED;
 
+/* Whether the file ends like a complete one. Reads only its end. */
+bool trace_has_seek_table(const char *path);
+
 /* Fills an initialised directory. HAL_CORRUPT: not a trace, or damaged. HAL_VERSION. */
 enum hal_status trace_directory_load(struct trace_directory *directory,
                                      struct trace_input *input) HAL_CHECKED;

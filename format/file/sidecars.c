@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding sidecars, and removing those with which nothing can be recovered. */
+#include "format/container/index.h"
 #include "format/file/orphan.h"
 #include "format/file/recover.h"
 #include "format/trace.h"
@@ -163,7 +164,9 @@ static bool may_be_trace(const char *path, struct trace_orphan *orphan)
 static bool is_complete(const char *path, struct trace_orphan *orphan)
 {
     struct trace_reader *reader;
-    if (orphan->stopped_by_file || trace_reader_open(path, &reader) != HAL_OK)
+    /* Opening a trace that was cut off reads all of it. */
+    if (orphan->stopped_by_file || !trace_has_seek_table(path) ||
+        trace_reader_open(path, &reader) != HAL_OK)
         return false;
     const struct trace_header *header = trace_reader_header(reader);
     const struct trace_health *health = trace_reader_health(reader);
