@@ -886,7 +886,7 @@ static void change_word(const char *file, uint64_t *random)
 
 static bool is_good(const char *trace)
 {
-    char command[2 * PATH_MAX];
+    char command[3 * PATH_MAX];
     snprintf(command, sizeof command, "'%s' verify '%s' >'%s.out' 2>&1", HAL_TRACE, trace, trace);
     return system(command) == 0;
 }
