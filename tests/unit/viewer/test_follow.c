@@ -447,6 +447,7 @@ static pid_t start_program(const char *end, uint32_t rounds, int *out_told)
             _exit(99);
         setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
         setenv("HAL_DEVICE_PROFILING_FORCE", "true", 1);
+        setenv("HAL_DEVICE_PROFILING_SIDECAR", folder, 1); /* no other capture cleans up there */
         execl(BUSY_APP, "busy_app", "1", end, "1", (char *)NULL);
         _exit(98);
     }
