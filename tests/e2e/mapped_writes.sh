@@ -97,6 +97,7 @@ try()
     small | huge) capture "$app" "$1" "$seed" ;;
     huge_whole) form=whole && capture "$app" huge "$seed" whole ;;
     record)
+        rm -f again.pb.zst
         capture "$app" large "$seed" &&
             status "$bin/hal-replay" --record=again.pb.zst trace.pb.zst && [ -s again.pb.zst ]
         trace=again.pb.zst base=--base=trace.pb.zst
