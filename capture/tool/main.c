@@ -403,9 +403,37 @@ static int start(const struct options *options, const struct signals *before, pi
                            "cannot run '%s': %s", options->command[0], strerror(error));
 }
 
-/* Passes signals on until the program has ended. */
-static int wait_for(pid_t process)
+static bool is_steered(const struct options *options)
 {
+    char source[64];
+    const char *window = policy_of(options, WINDOW, source);
+    return policy_of(options, LAST, source) || (window && strcmp(window, "signal") == 0);
+}
+
+/* SIGUSR1 goes to the processes that listen: it would end a script that started them, or a program
+ * that has not opened its device yet. A number may be another process's by now, but hardly one of
+ * this session. */
+static void steer(const struct options *options)
+{
+    struct hal_run run;
+    unsigned told = 0;
+    hal_run_open(options->run, &run);
+    hal_run_unlock(&run);
+    for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
+        const pid_t process = (pid_t)(entry[0] == HAL_RUN_STEERED ? strtol(entry + 1, NULL, 10) : 0);
+        if (process > 0 && getsid(process) == getsid(0))
+            told += kill(process, SIGUSR1) == 0;
+    }
+    hal_run_close(&run);
+    if (!told)
+        capture_message(0, "SIGUSR1 has no effect: no process of '%s' captures at the moment",
+                        options->command[0]);
+}
+
+/* Passes signals on until the program has ended. */
+static int wait_for(const struct options *options, pid_t process)
+{
+    const bool steered = is_steered(options);
     const sigset_t awaited = signals_to_await();
     int status;
     for (pid_t ended; (ended = waitpid(process, &status, WNOHANG)) != process;) {
@@ -413,7 +441,9 @@ static int wait_for(pid_t process)
             return capture_message(EXIT_CANNOT_START, "cannot wait for the program: %s",
                                    strerror(errno));
         const int number = hal_signal_wait(&awaited, HAL_FOREVER);
-        if (number && number != SIGCHLD)
+        if (number == SIGUSR1 && steered)
+            steer(options);
+        else if (number && number != SIGCHLD)
             kill(process, number);
     }
     return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
@@ -440,7 +470,7 @@ int main(int argc, char **argv)
     take_signals(&signals_before);
     exit_status = start(&options, &signals_before, &process);
     if (exit_status == 0) {
-        exit_status = wait_for(process);
+        exit_status = wait_for(&options, process);
         const bool recorded = capture_summarize(&(struct capture_summary){
             .run = options.run,
             .output = options.output,

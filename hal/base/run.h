@@ -17,6 +17,7 @@ enum hal_run_kind {
     HAL_RUN_UNUSED = '-',  /* a claimed path that was not used */
     HAL_RUN_FAILED = '!',  /* why a capture could not begin */
     HAL_RUN_MISSED = '~',  /* a device that was not captured: its window never began */
+    HAL_RUN_STEERED = '=', /* the number of a process whose capture SIGUSR1 controls */
 };
 
 /* The list as of opening, locked until it is closed. One thread at a time. */

@@ -236,6 +236,28 @@ says stderr 'the trace is not readable'
 says stderr 'removed 1 sidecar'
 left 0
 
+# ---- SIGUSR1 ----
+
+# It controls the capture of the program behind a script, and ends neither.
+export HAL_DEVICE_PROFILING_LAST=20ms
+# shellcheck disable=SC2016 # of the other shell
+begin usr1.pb.zst sh -c '"$1" 1 forever 0; exit 7' sh "$busy"
+kill -s USR1 "$capture"
+until [ -e usr1-2.pb.zst ]; do
+    head -c 8 <&4 >>rounds_told
+done
+kill -s KILL "$(program | head -n 1)"
+finish 7
+says stderr 'usr1-2.pb.zst'
+left 0
+
+# Before there is one, it has no effect.
+# shellcheck disable=SC2016 # of the other shell
+"$bin/hal-capture" -o none.pb.zst -- \
+    sh -c 'kill -s USR1 $PPID; until grep -q "SIGUSR1 has no effect" err; do :; done; exit 7' 2>err || actual=$?
+[ "$actual" = 7 ] || fail "exit status $actual, not 7"
+unset HAL_DEVICE_PROFILING_LAST
+
 # ---- A container that is gone, with its /dev/shm ----
 
 if ! unshare -m true 2>/dev/null; then

@@ -51,6 +51,18 @@ static void note_signal(int number)
     atomic_fetch_add_explicit(&signals_seen, 1, memory_order_relaxed);
 }
 
+/* So that hal-capture can pass the signal on: to others than listeners it may be deadly. */
+static void report_listener(void)
+{
+    static _Atomic pid_t reported;
+    char number[24];
+    const pid_t process = getpid();
+    if (atomic_exchange(&reported, process) == process)
+        return;
+    snprintf(number, sizeof number, "%ld", (long)process);
+    (void)hal_run_report(HAL_RUN_STEERED, number);
+}
+
 /* What the program does with the signal is not taken away from it. */
 static enum hal_status listen_to_signal(void)
 {
@@ -58,8 +70,10 @@ static enum hal_status listen_to_signal(void)
     const struct sigaction ours = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
     if (sigaction(SIGUSR1, NULL, &known) == 0 && !(known.sa_flags & SA_SIGINFO) &&
         (known.sa_handler == SIG_DFL || known.sa_handler == note_signal) &&
-        sigaction(SIGUSR1, &ours, NULL) == 0)
+        sigaction(SIGUSR1, &ours, NULL) == 0) {
+        report_listener();
         return HAL_OK;
+    }
     return hal_fail(HAL_EXISTS,
                     "the program handles or ignores SIGUSR1 itself: it cannot switch a capture");
 }
