@@ -480,7 +480,7 @@ static enum hal_status fork_child(struct replay_sandbox *sandbox)
     if (child < 0) {
         close_one(&sandbox->channel.from);
         close_one(&sandbox->channel.to);
-        return hal_fail(HAL_FAILED, "cannot create a process for the replay: %s", strerror(error));
+        return hal_fail(HAL_NO_MEMORY, "cannot create a process for the replay: %s", strerror(error));
     }
     /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
      * into the other, as /proc opens a pipe's ends again. */

@@ -457,6 +457,57 @@ static bool wait_is_met(const struct slice *slice, const struct trace_semaphore_
     return wait->mode == MODE_ANY ? met > 0 || !wait->value_count : met == wait->value_count;
 }
 
+static void note_made(struct slice *slice, const struct slice_access *access, bool *result)
+{
+    (void)result;
+    slice->objects[access->object].made |= access->writes;
+}
+
+static void cover_read(struct slice *slice, const struct slice_access *access, bool *result)
+{
+    (void)result;
+    if (access->covers && !slice->out_of_order)
+        cut_range(&slice->objects[access->object].read, access->begin, access->end);
+}
+
+static void keep_if_read(struct slice *slice, struct slice_event *event)
+{
+    const struct trace_content_event *access = (const void *)event->record;
+    struct slice_object *buffer = slice_object(slice, access->buffer);
+    const uint64_t end = end_of(access->offset, access->size);
+    if (!buffer || !buffer->made || event->call)
+        return;
+    if (event->record->kind == TRACE_HOST_READ) {
+        if (in_window(slice, event->record))
+            add_range(&buffer->read, access->offset, end);
+        return;
+    }
+    if (!meets(&buffer->read, access->offset, end))
+        return;
+    event->fate = SLICE_KEPT;
+    if (event->record->kind == TRACE_HOST_WRITE && !slice->out_of_order)
+        cut_range(&buffer->read, access->offset, end);
+}
+
+/* What the host wrote beside what submissions that stay computed, and then read together with it:
+ * without such a write, the read-back could not stay, either. */
+static void keep_what_is_read_too(struct slice *slice)
+{
+    for (size_t i = 0; i < slice->order_count; i++) {
+        struct slice_event *event = &slice->events[slice->order[i]];
+        if (event->record->kind == TRACE_SUBMIT && event->fate == SLICE_KEPT)
+            each_access_backwards(slice, (const void *)event->record, note_made, NULL);
+    }
+    for (size_t i = slice->order_count; i-- > 0;) {
+        struct slice_event *event = &slice->events[slice->order[i]];
+        const enum trace_event_kind kind = event->record->kind;
+        if (kind == TRACE_SUBMIT && event->fate == SLICE_KEPT)
+            each_access_backwards(slice, (const void *)event->record, cover_read, NULL);
+        else if (kind == TRACE_HOST_READ || kind == TRACE_HOST_WRITE || kind == TRACE_MAPPED_CHANGE)
+            keep_if_read(slice, event);
+    }
+}
+
 /* A read-back stays when nothing else wrote its bytes; a write that is not needed leaves other
  * bytes than were there. */
 static void check_content(struct slice *slice, struct slice_event *event)
@@ -541,6 +592,7 @@ void slice_find(struct slice *slice)
     find_window(slice);
     collapse(slice);
     empty_others(slice);
+    keep_what_is_read_too(slice);
     for (size_t i = 0; i < slice->order_count; i++)
         check_event(slice, &slice->events[slice->order[i]]);
     slice_keep(slice);

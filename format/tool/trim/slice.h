@@ -42,13 +42,15 @@ struct slice_range {
 /* An object of the trace. */
 struct slice_object {
     const struct trace_event *created;
-    uint64_t size;                    /* of buffers */
-    struct slice_range needed, wrong; /* of buffers: see find_dependencies, check_reads */
+    uint64_t size; /* of buffers */
+    /* Of buffers: see find_dependencies, check_content, keep_what_is_read_too. */
+    struct slice_range needed, wrong, read;
     uint64_t created_ticket;
     uint64_t initial, reached, later;  /* of semaphores: see collapse */
     size_t first_access, access_count; /* of command buffers */
     size_t first_name, name_count;     /* of command buffers: rows of the objects they name */
     bool used, touched;
+    bool made; /* a submission that stays writes it */
 };
 
 struct slice_access {

@@ -465,6 +465,41 @@ TEST(what_was_overwritten_is_not_needed)
     }
 }
 
+/* Half of a buffer is filled by the submission that stays, the other half written by the host:
+ * before the window, in it, or after the fill. */
+TEST(a_read_back_keeps_what_the_host_wrote_beside)
+{
+    for (unsigned when = 0; when < 3; when++) {
+        struct trace_builder b;
+        struct world world;
+        struct machine m;
+        uint8_t bytes[BYTES], own[BYTES / 2];
+        open_trace(&b, "b.pb.zst", &world);
+        memset(own, 6, sizeof own);
+        for (unsigned i = 0; i < 2; i++) {
+            const struct trace_semaphore_value done = {DONE, i + 1};
+            builder_command_buffer_create(&b, 100 + i, NULL, 0);
+            builder_fill(&b, 1, i ? BYTES / 2 : 0, BYTES / 2, 7 + i, 1);
+            builder_end_commands(&b, 100 + i);
+            if (i == when)
+                builder_host_write(&b, 1, 0, own, sizeof own);
+            submit(&b, i, i + 1, 100 + i);
+            builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
+            if (i + 1 == when)
+                builder_host_write(&b, 1, 0, own, sizeof own);
+        }
+        memset(bytes, when ? 6 : 7, BYTES / 2);
+        memset(bytes + BYTES / 2, 8, BYTES / 2);
+        builder_host_read(&b, 1, 0, bytes, BYTES);
+        assert_int_equal(builder_close(&b, NULL), HAL_OK);
+        assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s1 b.pb.zst"), 0);
+        says("1 submission, 0 dependencies");
+        interpret("t.pb.zst", &m, 0);
+        assert_int_equal(m.works, 1);
+        assert_int_equal(m.reads, when > 0); /* #s0 is gone, which filled the other half */
+    }
+}
+
 /* A file is read into buffer 1, which is copied into 2, which is written into another file. */
 TEST(files_are_read_and_written_by_what_is_needed)
 {
