@@ -130,6 +130,39 @@ static inline void fill_push_descriptor_set(void *out, const struct hal_command 
             .buffer = capture_buffer_id(from->buffer), .offset = from->offset, .size = from->bytes};
 }
 
+static inline void fill_fill(void *out, const struct hal_command *command)
+{
+    const struct hal_command_fill *fill = (const void *)command;
+    *(struct trace_fill *)out = (struct trace_fill){.head = same_head(command),
+                                                    .target = capture_buffer_id(fill->target),
+                                                    .offset = fill->offset,
+                                                    .size = fill->bytes,
+                                                    .pattern = fill->pattern,
+                                                    .pattern_bytes = fill->pattern_bytes};
+}
+
+static inline void fill_copy(void *out, const struct hal_command *command)
+{
+    const struct hal_command_copy *copy = (const void *)command;
+    *(struct trace_copy *)out = (struct trace_copy){.head = same_head(command),
+                                                    .source = capture_buffer_id(copy->source),
+                                                    .target = capture_buffer_id(copy->target),
+                                                    .source_offset = copy->source_offset,
+                                                    .target_offset = copy->target_offset,
+                                                    .size = copy->bytes};
+}
+
+static inline void fill_dispatch_indirect(void *out, const struct hal_command *command)
+{
+    const struct hal_command_dispatch_indirect *dispatch = (const void *)command;
+    *(struct trace_dispatch_indirect *)out =
+        (struct trace_dispatch_indirect){.head = same_head(command),
+                                         .executable = dispatch->executable->object.id,
+                                         .counts = capture_buffer_id(dispatch->counts),
+                                         .offset = dispatch->offset,
+                                         .entry = dispatch->entry};
+}
+
 /* Returns the record's bytes; there is room for as many as the command has. */
 static inline uint32_t fill_command(void *out, const struct hal_command *command, uint32_t label)
 {
@@ -150,26 +183,8 @@ static inline uint32_t fill_command(void *out, const struct hal_command *command
         break;
     }
     case HAL_COMMAND_EVENTS_WAIT: fill_events_wait(out, command); break;
-    case HAL_COMMAND_FILL: {
-        const struct hal_command_fill *fill = (const void *)command;
-        *(struct trace_fill *)out = (struct trace_fill){.head = same_head(command),
-                                                        .target = capture_buffer_id(fill->target),
-                                                        .offset = fill->offset,
-                                                        .size = fill->bytes,
-                                                        .pattern = fill->pattern,
-                                                        .pattern_bytes = fill->pattern_bytes};
-        break;
-    }
-    case HAL_COMMAND_COPY: {
-        const struct hal_command_copy *copy = (const void *)command;
-        *(struct trace_copy *)out = (struct trace_copy){.head = same_head(command),
-                                                        .source = capture_buffer_id(copy->source),
-                                                        .target = capture_buffer_id(copy->target),
-                                                        .source_offset = copy->source_offset,
-                                                        .target_offset = copy->target_offset,
-                                                        .size = copy->bytes};
-        break;
-    }
+    case HAL_COMMAND_FILL: fill_fill(out, command); break;
+    case HAL_COMMAND_COPY: fill_copy(out, command); break;
     case HAL_COMMAND_UPDATE:
         copy_command(out, command);
         ((struct trace_update *)out)->target =
@@ -187,16 +202,7 @@ static inline uint32_t fill_command(void *out, const struct hal_command *command
                                 dispatch->workgroup_count[2]}};
         return sizeof(struct trace_dispatch);
     }
-    case HAL_COMMAND_DISPATCH_INDIRECT: {
-        const struct hal_command_dispatch_indirect *dispatch = (const void *)command;
-        *(struct trace_dispatch_indirect *)out =
-            (struct trace_dispatch_indirect){.head = same_head(command),
-                                             .executable = dispatch->executable->object.id,
-                                             .counts = capture_buffer_id(dispatch->counts),
-                                             .offset = dispatch->offset,
-                                             .entry = dispatch->entry};
-        break;
-    }
+    case HAL_COMMAND_DISPATCH_INDIRECT: fill_dispatch_indirect(out, command); break;
     case HAL_COMMAND_DEBUG_BEGIN: {
         const struct hal_command_debug *debug = (const void *)command;
         *(struct trace_debug *)out = (struct trace_debug){
