@@ -220,6 +220,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     return status;
 }
 
+/* The parameters are those of hal.h. NOLINTNEXTLINE(readability-function-size) */
 enum hal_status hal_queue_read(struct hal_device *device, const struct hal_submit_desc *desc,
                                struct hal_file *file, uint64_t file_offset,
                                struct hal_buffer *target, uint64_t offset, uint64_t bytes)
@@ -227,6 +228,7 @@ enum hal_status hal_queue_read(struct hal_device *device, const struct hal_submi
     return submit(device, desc, true, &(struct parts){file, file_offset, target, offset, bytes});
 }
 
+/* The parameters are those of hal.h. NOLINTNEXTLINE(readability-function-size) */
 enum hal_status hal_queue_write(struct hal_device *device, const struct hal_submit_desc *desc,
                                 struct hal_buffer *source, uint64_t offset, struct hal_file *file,
                                 uint64_t file_offset, uint64_t bytes)

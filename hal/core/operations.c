@@ -45,6 +45,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     return status;
 }
 
+/* The parameters are those of hal.h. NOLINTNEXTLINE(readability-function-size) */
 enum hal_status hal_queue_fill(struct hal_device *device, const struct hal_submit_desc *desc,
                                struct hal_buffer *target, uint64_t offset, uint64_t bytes,
                                uint32_t pattern, uint32_t pattern_bytes)
@@ -56,6 +57,7 @@ enum hal_status hal_queue_fill(struct hal_device *device, const struct hal_submi
                   hal_command_fill(commands, target, offset, bytes, pattern, pattern_bytes));
 }
 
+/* The parameters are those of hal.h. NOLINTNEXTLINE(readability-function-size) */
 enum hal_status hal_queue_copy(struct hal_device *device, const struct hal_submit_desc *desc,
                                struct hal_buffer *source, uint64_t source_offset,
                                struct hal_buffer *target, uint64_t target_offset, uint64_t bytes)

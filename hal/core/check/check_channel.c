@@ -86,53 +86,60 @@ static enum hal_status check_peer(const struct hal_collective_desc *desc)
     return HAL_OK;
 }
 
-/* One side: the buffer is there when it is needed, and only then, and has the range. */
+/* What this rank sends, or receives. */
+struct side {
+    const char *verb;
+    const struct hal_buffer *buffer;
+    uint64_t offset;
+    uint64_t parts; /* of the collective's count; 0: there is nothing to send or receive */
+};
+
+/* The buffer is there when it is needed, and only then, and has the range. */
 static enum hal_status check_side(const struct hal_device *device,
-                                  const struct hal_collective_desc *desc, const char *side,
-                                  const struct hal_buffer *buffer, uint64_t offset, bool needed,
-                                  uint64_t parts)
+                                  const struct hal_collective_desc *desc, const struct side *side)
 {
     const char *name = hal_collective_name(desc->operation);
     const uint32_t element = hal_element_bytes(desc->type);
     uint64_t bytes;
-    if (!buffer != !needed)
+    if (!side->buffer != !side->parts)
         return hal_fail(HAL_INVALID, "%s: rank %u of %u has %s buffer to %s", name,
-                        desc->channel->rank, desc->channel->count, buffer ? "a" : "no", side);
-    if (!needed)
+                        desc->channel->rank, desc->channel->count, side->buffer ? "a" : "no",
+                        side->verb);
+    if (!side->parts)
         return HAL_OK;
-    if (!hal_mul_u64(desc->count, parts * element, &bytes))
+    if (!hal_mul_u64(desc->count, side->parts * element, &bytes))
         return hal_fail(HAL_INVALID, "%s of %" PRIu64 " %s: that is more than 2^64 bytes", name,
                         desc->count, hal_element_name(desc->type));
-    if (offset % element)
+    if (side->offset % element)
         return hal_fail(HAL_INVALID,
                         "%s: offset %" PRIu64 " to %s is not a multiple of the %u of %s", name,
-                        offset, side, element, hal_element_name(desc->type));
-    return hal_add_context(hal_check_transfer_of(device, buffer, offset, bytes), "%s, buffer to %s",
-                           name, side);
+                        side->offset, side->verb, element, hal_element_name(desc->type));
+    return hal_add_context(hal_check_transfer_of(device, side->buffer, side->offset, bytes),
+                           "%s, buffer to %s", name, side->verb);
 }
 
 /* Where the smaller range must be if they overlap: in place. */
-static enum hal_status check_place_of(const struct hal_collective_desc *desc, uint64_t send_parts,
-                                      uint64_t receive_parts)
+static enum hal_status check_place_of(const struct hal_collective_desc *desc,
+                                      const struct side *sent, const struct side *received)
 {
-    if (!desc->send || !desc->receive || desc->count == 0)
+    if (!sent->buffer || !received->buffer || desc->count == 0)
         return HAL_OK;
-    uint64_t send = desc->send_offset, receive = desc->receive_offset;
+    uint64_t send = sent->offset, receive = received->offset;
     const uint64_t bytes = desc->count * hal_element_bytes(desc->type);
-    if (hal_root_of(desc->send, &send) != hal_root_of(desc->receive, &receive) ||
-        send + send_parts * bytes <= receive || receive + receive_parts * bytes <= send)
+    if (hal_root_of(sent->buffer, &send) != hal_root_of(received->buffer, &receive) ||
+        send + sent->parts * bytes <= receive || receive + received->parts * bytes <= send)
         return HAL_OK;
     const uint64_t part = desc->channel->rank * bytes;
-    const uint64_t wanted_send = receive + (receive_parts > 1 ? part : 0);
-    const uint64_t wanted_receive = send + (send_parts > 1 ? part : 0);
-    if (send == wanted_send || (send_parts > 1 && receive == wanted_receive))
+    const uint64_t wanted_send = receive + (received->parts > 1 ? part : 0);
+    const uint64_t wanted_receive = send + (sent->parts > 1 ? part : 0);
+    if (send == wanted_send || (sent->parts > 1 && receive == wanted_receive))
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
                     "%s: what rank %u sends, at offset %" PRIu64 " of %s, and receives, at %" PRIu64
                     ", overlap and are not in place",
-                    hal_collective_name(desc->operation), desc->channel->rank, desc->send_offset,
-                    hal_object_name(&desc->send->object, name), desc->receive_offset);
+                    hal_collective_name(desc->operation), desc->channel->rank, sent->offset,
+                    hal_object_name(&sent->buffer->object, name), received->offset);
 }
 
 static enum hal_status check_parts(const struct hal_device *device,
@@ -140,17 +147,26 @@ static enum hal_status check_parts(const struct hal_device *device,
 {
     const enum hal_collective operation = desc->operation;
     const uint64_t ranks = desc->channel->count;
-    const uint64_t send_parts = operation == HAL_COLLECTIVE_REDUCE_SCATTER ? ranks : 1;
-    const uint64_t receive_parts = operation == HAL_COLLECTIVE_ALL_GATHER ? ranks : 1;
     const bool sends = operation == HAL_COLLECTIVE_BROADCAST ? desc->peer == desc->channel->rank
                                                              : operation != HAL_COLLECTIVE_RECEIVE;
     const bool receives = operation != HAL_COLLECTIVE_SEND;
+    const struct side sent = {
+        .verb = "send",
+        .buffer = desc->send,
+        .offset = desc->send_offset,
+        .parts = operation == HAL_COLLECTIVE_REDUCE_SCATTER ? ranks : sends,
+    };
+    const struct side received = {
+        .verb = "receive",
+        .buffer = desc->receive,
+        .offset = desc->receive_offset,
+        .parts = operation == HAL_COLLECTIVE_ALL_GATHER ? ranks : receives,
+    };
     HAL_TRY(check_words(desc));
     HAL_TRY(check_peer(desc));
-    HAL_TRY(check_side(device, desc, "send", desc->send, desc->send_offset, sends, send_parts));
-    HAL_TRY(check_side(device, desc, "receive", desc->receive, desc->receive_offset, receives,
-                       receive_parts));
-    return check_place_of(desc, send_parts, receive_parts);
+    HAL_TRY(check_side(device, desc, &sent));
+    HAL_TRY(check_side(device, desc, &received));
+    return check_place_of(desc, &sent, &received);
 }
 
 enum hal_status hal_check_collective(const struct hal_device *device,

@@ -176,9 +176,11 @@ static void mark(LLVMModuleRef module, ir_value function, const char *name)
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
 }
 
-ir_value ir_call(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, ir_type result,
-                 ir_value *arguments, unsigned count, bool waits)
+ir_value ir_call(LLVMBuilderRef builder, const char *name, ir_type result, ir_value *arguments,
+                 unsigned count, bool waits)
 {
+    const LLVMModuleRef module =
+        LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInsertBlock(builder)));
     ir_type types[8];
     for (unsigned i = 0; i < count; i++)
         types[i] = LLVMTypeOf(arguments[i]);

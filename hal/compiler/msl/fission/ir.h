@@ -87,9 +87,9 @@ void ir_insert(LLVMBuilderRef builder, ir_value item);
 /* Prefetches the line at `address`, which need not be mapped, to level 3 (the first cache) or 2. */
 void ir_prefetch(LLVMBuilderRef builder, LLVMModuleRef module, ir_value address, unsigned nearness);
 
-/* Calls `name` of the module, declaring it if needed: either a convergent wait, which must not be
- * moved, or a pure function of its arguments. */
-ir_value ir_call(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, ir_type result,
-                 ir_value *arguments, unsigned count, bool waits);
+/* Calls `name` of the builder's module, declaring it if needed: either a convergent wait, which
+ * must not be moved, or a pure function of its arguments. */
+ir_value ir_call(LLVMBuilderRef builder, const char *name, ir_type result, ir_value *arguments,
+                 unsigned count, bool waits);
 
 #endif

@@ -247,7 +247,7 @@ static void build_condition(struct fission *f, struct peel *p)
         LLVMBuildSub(f->builder, widen(f, p, p->start, wide), widen(f, p, p->limit, wide), "");
     if (p->or_equal)
         distance = LLVMBuildSub(f->builder, distance, LLVMConstInt(wide, 1, false), "");
-    ir_value farthest = ir_call(f->builder, f->module, name, wide, &distance, 1, true);
+    ir_value farthest = ir_call(f->builder, name, wide, &distance, 1, true);
     const ir_value step = widen(f, p, p->step, wide);
     ir_value zero = LLVMConstNull(wide);
     if (p->is_signed && !LLVMIsAConstantInt(p->step)) /* backwards: no thread stays */

@@ -31,8 +31,8 @@ static bool lower_exchange(struct fission *f, ir_value call)
     snprintf(name, sizeof name, "fission.publish.i%u", (unsigned)bytes * 8);
     ir_value value = LLVMBuildLoad2(f->builder, integer(f, bytes * 8), LLVMGetOperand(call, 0), "");
     LLVMSetAlignment(value, 1);
-    const ir_value lanes = ir_call(f->builder, f->module, name, f->pointer, &value, 1, true);
-    const ir_value active = ir_call(f->builder, f->module, "fission.active", f->i32, NULL, 0, true);
+    const ir_value lanes = ir_call(f->builder, name, f->pointer, &value, 1, true);
+    const ir_value active = ir_call(f->builder, "fission.active", f->i32, NULL, 0, true);
     LLVMBuildStore(f->builder, active, LLVMGetOperand(call, 2));
     LLVMReplaceAllUsesWith(call, lanes);
     LLVMInstructionEraseFromParent(call);
@@ -51,8 +51,7 @@ static bool lower_tile(struct fission *f, ir_value call, bool collects)
              (unsigned)bytes * 16);
     ir_value from = LLVMBuildLoad2(f->builder, collects ? pair : tile, LLVMGetOperand(call, 0), "");
     LLVMSetAlignment(from, 1);
-    const ir_value to =
-        ir_call(f->builder, f->module, name, collects ? tile : pair, &from, 1, collects);
+    const ir_value to = ir_call(f->builder, name, collects ? tile : pair, &from, 1, collects);
     LLVMSetAlignment(LLVMBuildStore(f->builder, to, LLVMGetOperand(call, 1)), 1);
     LLVMInstructionEraseFromParent(call);
     return true;
@@ -69,8 +68,7 @@ static bool lower_call(struct fission *f, ir_value call)
     if (strcmp(name, "__msl_collect") == 0)
         return lower_tile(f, call, true);
     if (strcmp(name, "__msl_simdgroup_barrier") == 0) {
-        ir_call(f->builder, f->module, "fission.sync", LLVMVoidTypeInContext(f->context), NULL, 0,
-                true);
+        ir_call(f->builder, "fission.sync", LLVMVoidTypeInContext(f->context), NULL, 0, true);
         LLVMInstructionEraseFromParent(call);
     } else if (strcmp(name, "__msl_lane") == 0) {
         LLVMReplaceAllUsesWith(call, fission_parameter(f, MSL_FISSION_LANE));

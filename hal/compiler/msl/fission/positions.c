@@ -182,8 +182,8 @@ static void add_position(struct positions *s, size_t block, ir_value item, uint3
     }
     put_word(s, count++, number(s, place));
     ir_value arguments[] = {s->words, number(s, count)};
-    ir_call(s->builder, s->module, "__msl_position",
-            LLVMVoidTypeInContext(LLVMGetModuleContext(s->module)), arguments, 2, true);
+    ir_call(s->builder, "__msl_position", LLVMVoidTypeInContext(LLVMGetModuleContext(s->module)),
+            arguments, 2, true);
 }
 
 static void insert_code(struct positions *s)
