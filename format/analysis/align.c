@@ -23,6 +23,14 @@ struct reach {
     int64_t low, high; /* diagonals */
 };
 
+/* The search for the middle of a box. */
+struct search {
+    const struct alignment *al;
+    const struct box *box;
+    struct reach forward, backward;
+    int64_t a, b; /* the point that was found */
+};
+
 /* One diagonal more on both sides, or one less at the box's edge. */
 static void widen(struct reach *reach, const struct box *box, int64_t *furthest, int64_t outside)
 {
@@ -36,9 +44,11 @@ static void widen(struct reach *reach, const struct box *box, int64_t *furthest,
         reach->high--;
 }
 
-static bool step_forward(struct alignment *al, const struct box *box, struct reach *reach,
-                         const struct reach *other, bool meets, int64_t *out_a, int64_t *out_b)
+static bool step_forward(struct search *s, bool meets)
 {
+    const struct alignment *al = s->al;
+    const struct box *box = s->box;
+    struct reach *reach = &s->forward, *other = &s->backward;
     int64_t *furthest = al->forward;
     widen(reach, box, furthest, -1);
     for (int64_t k = reach->high; k >= reach->low; k -= 2) {
@@ -50,17 +60,19 @@ static bool step_forward(struct alignment *al, const struct box *box, struct rea
         }
         furthest[k] = a;
         if (meets && k >= other->low && k <= other->high && al->backward[k] <= a) {
-            *out_a = a;
-            *out_b = b;
+            s->a = a;
+            s->b = b;
             return true;
         }
     }
     return false;
 }
 
-static bool step_backward(struct alignment *al, const struct box *box, struct reach *reach,
-                          const struct reach *other, bool meets, int64_t *out_a, int64_t *out_b)
+static bool step_backward(struct search *s, bool meets)
 {
+    const struct alignment *al = s->al;
+    const struct box *box = s->box;
+    struct reach *reach = &s->backward, *other = &s->forward;
     int64_t *furthest = al->backward;
     widen(reach, box, furthest, INT64_MAX);
     for (int64_t k = reach->high; k >= reach->low; k -= 2) {
@@ -72,8 +84,8 @@ static bool step_backward(struct alignment *al, const struct box *box, struct re
         }
         furthest[k] = a;
         if (meets && k >= other->low && k <= other->high && a <= al->forward[k]) {
-            *out_a = a;
-            *out_b = b;
+            s->a = a;
+            s->b = b;
             return true;
         }
     }
@@ -81,39 +93,40 @@ static bool step_backward(struct alignment *al, const struct box *box, struct re
 }
 
 /* Where the search from the front came furthest. */
-static void give_up(const struct alignment *al, const struct box *box, const struct reach *reach,
-                    int64_t *out_a, int64_t *out_b)
+static void give_up(struct search *s)
 {
+    const struct box *box = s->box;
+    const int64_t *furthest = s->al->forward;
     int64_t best = -1;
-    for (int64_t k = reach->high; k >= reach->low; k -= 2) {
-        int64_t a = al->forward[k] < box->a_end ? al->forward[k] : box->a_end;
+    for (int64_t k = s->forward.high; k >= s->forward.low; k -= 2) {
+        int64_t a = furthest[k] < box->a_end ? furthest[k] : box->a_end;
         if (a - k > box->b_end)
             a = box->b_end + k;
         if (a + a - k > best) {
             best = a + a - k;
-            *out_a = a;
-            *out_b = a - k;
+            s->a = a;
+            s->b = a - k;
         }
     }
 }
 
 /* A point on a shortest path, both sides of which are smaller than the box. */
-static void find_middle(struct alignment *al, const struct box *box, int64_t *out_a, int64_t *out_b)
+static void find_middle(const struct alignment *al, const struct box *box, int64_t *out_a,
+                        int64_t *out_b)
 {
     const int64_t front = box->a_begin - box->b_begin, back = box->a_end - box->b_end;
     const bool is_odd = (front - back) % 2 != 0;
-    struct reach forward = {front, front}, backward = {back, back};
+    struct search s = {al, box, {front, front}, {back, back}, box->a_begin, box->b_begin};
     al->forward[front] = box->a_begin;
     al->backward[back] = box->a_end;
-    for (unsigned cost = 1;; cost++) {
-        if (step_forward(al, box, &forward, &backward, is_odd, out_a, out_b) ||
-            step_backward(al, box, &backward, &forward, !is_odd, out_a, out_b))
-            return;
+    for (unsigned cost = 1; !step_forward(&s, is_odd) && !step_backward(&s, !is_odd); cost++) {
         if (cost == MOST_COST) {
-            give_up(al, box, &forward, out_a, out_b);
-            return;
+            give_up(&s);
+            break;
         }
     }
+    *out_a = s.a;
+    *out_b = s.b;
 }
 
 static void align(struct alignment *al, struct box box)
@@ -127,7 +140,7 @@ static void align(struct alignment *al, struct box box)
             al->match[--box.a_end] = (size_t)--box.b_end;
         if (box.a_begin == box.a_end || box.b_begin == box.b_end)
             return;
-        int64_t a = box.a_begin, b = box.b_begin;
+        int64_t a, b;
         find_middle(al, &box, &a, &b);
         if ((a == box.a_begin && b == box.b_begin) || (a == box.a_end && b == box.b_end))
             return; /* a search that was ended found nothing */

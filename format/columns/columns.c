@@ -279,8 +279,7 @@ enum hal_status trace_columns_encode(const struct trace_family *family, const vo
 struct decoding {
     const struct trace_family *family;
     struct trace_arena *arena;
-    trace_resolve *resolve;
-    void *user;
+    const struct trace_resolver *resolver;
     uint8_t *base; /* of the records that are made */
 };
 
@@ -311,7 +310,8 @@ static enum hal_status resolve_values(const struct decoding *decoding, const cha
                                        [TRACE_REFERENCE_CONTENT] = "content"};
     for (size_t i = 0; i < count; i++) {
         const uint64_t number = values[i];
-        if (number && !decoding->resolve(decoding->user, column->reference, &values[i]))
+        if (number &&
+            !decoding->resolver->resolve(decoding->resolver->user, column->reference, &values[i]))
             return hal_fail(HAL_CORRUPT, "%s: %s number %" PRIu64 " does not exist", kind,
                             what[column->reference], number);
     }
@@ -564,14 +564,13 @@ static enum hal_status lay_out(struct decoding *decoding, void *message, struct 
 }
 
 enum hal_status trace_columns_decode(const struct trace_family *family, const void *message,
-                                     struct trace_arena *scratch, trace_resolve *resolve,
-                                     void *user, struct trace_bytes *records,
-                                     size_t *out_record_count)
+                                     struct trace_arena *scratch,
+                                     const struct trace_resolver *resolver,
+                                     struct trace_bytes *records, size_t *out_record_count)
 {
     /* The columns are decoded in place: the message is the arena's and used once. */
     uint8_t *own = (uint8_t *)(uintptr_t)message;
-    struct decoding decoding = {
-        .family = family, .arena = scratch, .resolve = resolve, .user = user};
+    struct decoding decoding = {.family = family, .arena = scratch, .resolver = resolver};
     struct places all = {.count = *(const size_t *)(const void *)(own + family->kind_count_at)};
     struct places by_kind[TRACE_PLACES] = {{0}};
     HAL_TRY(lay_out(&decoding, own, &all, by_kind, records));

@@ -36,14 +36,18 @@ enum hal_status trace_columns_encode(const struct trace_family *family, const vo
                                      void *message) HAL_CHECKED;
 
 /* Returns whether a number that a record refers to exists, and may replace it. */
-typedef bool trace_resolve(void *user, enum trace_reference reference, uint64_t *number);
+struct trace_resolver {
+    bool (*resolve)(void *user, enum trace_reference reference, uint64_t *number);
+    void *user;
+};
 
 /* Appends the records of `message` to `records` and counts them. `scratch` is used only during the
  * call. A record of an unknown optional kind is reduced to its head. HAL_CORRUPT; HAL_VERSION: a
  * kind or field that this version does not know; HAL_NO_MEMORY. */
 enum hal_status trace_columns_decode(const struct trace_family *family, const void *message,
-                                     struct trace_arena *scratch, trace_resolve *resolve,
-                                     void *user, struct trace_bytes *records,
+                                     struct trace_arena *scratch,
+                                     const struct trace_resolver *resolver,
+                                     struct trace_bytes *records,
                                      size_t *out_record_count) HAL_CHECKED;
 
 /* HAL_VERSION if the message or a nested one has a field below 1000 that this version does not

@@ -195,12 +195,10 @@ static enum hal_status write_own_frame(struct trace_output *output, struct trace
 
 enum hal_status trace_output_known_frame(struct trace_output *output, enum trace_frame_kind kind,
                                          const ProtobufCMessage *meta, const void *data,
-                                         size_t bytes, const uint64_t *checksum,
-                                         uint64_t *out_bytes)
+                                         size_t bytes, const uint64_t *checksum)
 {
     HAL_TRY(latched(output));
     struct trace_frame_head head = {.kind = (uint8_t)kind, .raw_bytes = (uint32_t)bytes};
-    const uint64_t begin = output->offset;
     bool pays;
     HAL_TRY(pays_to_compress(output, data, bytes, &pays));
     if (pays) {
@@ -213,16 +211,17 @@ enum hal_status trace_output_known_frame(struct trace_output *output, enum trace
         bytes = output->stored.count;
     }
     head.data_checksum = checksum && !pays ? *checksum : trace_checksum(data, bytes);
-    HAL_TRY(write_own_frame(output, &head, meta, data, bytes));
-    *out_bytes = output->offset - begin;
-    return HAL_OK;
+    return write_own_frame(output, &head, meta, data, bytes);
 }
 
 enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_frame_kind kind,
                                        const ProtobufCMessage *meta, const void *data, size_t bytes,
                                        uint64_t *out_bytes)
 {
-    return trace_output_known_frame(output, kind, meta, data, bytes, NULL, out_bytes);
+    const uint64_t begin = output->offset;
+    HAL_TRY(trace_output_known_frame(output, kind, meta, data, bytes, NULL));
+    *out_bytes = output->offset - begin;
+    return HAL_OK;
 }
 
 enum hal_status trace_output_data_frame(struct trace_output *output, const void *raw, size_t bytes,

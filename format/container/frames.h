@@ -82,8 +82,7 @@ enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_f
 /* The same for data whose trace_checksum may be known; `checksum` NULL: unknown. */
 enum hal_status trace_output_known_frame(struct trace_output *output, enum trace_frame_kind kind,
                                          const ProtobufCMessage *meta, const void *data,
-                                         size_t bytes, const uint64_t *checksum,
-                                         uint64_t *out_bytes) HAL_CHECKED;
+                                         size_t bytes, const uint64_t *checksum) HAL_CHECKED;
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 

@@ -99,25 +99,33 @@ static enum hal_status mark_elsewhere(struct trace_directory *directory, const b
     return HAL_OK;
 }
 
-/* `has_sha256` false: the frame has none. */
+/* The contents of one frame. */
+struct frame {
+    const void *data;
+    size_t bytes; /* of all that is not elsewhere */
+    size_t count;
+    const uint64_t *sizes;
+    const bool *elsewhere;
+    bool has_sha256;
+    const uint8_t *sha256;    /* one after the other */
+    const uint64_t *checksum; /* NULL: not known */
+};
+
 static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
-                                   const void *data, size_t bytes, const uint64_t *sizes,
-                                   bool has_sha256, const uint8_t (*sha256)[32],
-                                   const bool *elsewhere, size_t count, const uint64_t *checksum)
+                                   const struct frame *frame)
 {
-    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count, has_sha256);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, frame->count, frame->has_sha256);
     if (!blobs)
         return hal_fail(HAL_NO_MEMORY, "no memory for contents");
     blobs->first = directory->content_count + 1;
-    memcpy(blobs->size, sizes, count * sizeof *sizes);
-    if (has_sha256)
-        memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
-    HAL_TRY(mark_elsewhere(directory, elsewhere, blobs));
+    memcpy(blobs->size, frame->sizes, frame->count * sizeof *frame->sizes);
+    if (frame->has_sha256)
+        memcpy(blobs->sha256.data, frame->sha256, frame->count * 32);
+    HAL_TRY(mark_elsewhere(directory, frame->elsewhere, blobs));
     const uint64_t offset = output->offset;
-    uint64_t frame_bytes;
-    HAL_TRY(trace_output_known_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data, bytes, checksum,
-                                     &frame_bytes));
-    return trace_directory_add_blobs(directory, blobs, offset, frame_bytes);
+    HAL_TRY(trace_output_known_frame(output, TRACE_FRAME_BLOBS, &blobs->base, frame->data,
+                                     frame->bytes, frame->checksum));
+    return trace_directory_add_blobs(directory, blobs, offset, output->offset - offset);
 }
 
 /* A frame has the digests of all its contents, or none. */
@@ -138,16 +146,19 @@ enum hal_status trace_contents_flush(struct trace_contents *contents,
 {
     if (!contents->batch_count)
         return HAL_OK;
-    const size_t count = contents->batch_count, bytes = contents->batch.count;
     const bool has_digests = trace_identity_is_sha256(&contents->identity);
-    const bool wants_digests = has_digests || contents->batch_refers;
-    if (wants_digests && !has_digests)
+    const struct frame frame = {.data = contents->batch.data,
+                                .bytes = contents->batch.count,
+                                .count = contents->batch_count,
+                                .sizes = contents->batch_sizes,
+                                .elsewhere = contents->batch_elsewhere,
+                                .has_sha256 = has_digests || contents->batch_refers,
+                                .sha256 = contents->batch_sha256[0]};
+    if (frame.has_sha256 && !has_digests)
         HAL_TRY(digest_batch(contents));
     contents->batch_count = contents->batch.count = 0;
     contents->batch_refers = false;
-    return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
-                       wants_digests, (const uint8_t(*)[32])contents->batch_sha256,
-                       contents->batch_elsewhere, count, NULL);
+    return write_frame(directory, output, &frame);
 }
 
 /* Stores the bytes of a content that is new to the file. */
@@ -170,9 +181,15 @@ static enum hal_status store(struct trace_contents *contents, struct trace_direc
         contents->batch.count + bytes > BATCH_BYTES)
         HAL_TRY(trace_contents_flush(contents, directory, output));
     if (bytes >= LARGE_BYTES)
-        return write_frame(directory, output, source->data, bytes, &source->bytes,
-                           source->sha256 != NULL, (const uint8_t(*)[32])source->sha256,
-                           &source->elsewhere, 1, source->checksum);
+        return write_frame(directory, output,
+                           &(struct frame){.data = source->data,
+                                           .bytes = bytes,
+                                           .count = 1,
+                                           .sizes = &source->bytes,
+                                           .elsewhere = &source->elsewhere,
+                                           .has_sha256 = source->sha256 != NULL,
+                                           .sha256 = source->sha256,
+                                           .checksum = source->checksum});
     if (!trace_bytes_reserve(&contents->batch, bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
     if (bytes)

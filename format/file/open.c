@@ -229,8 +229,9 @@ static enum hal_status take_tables(struct trace_reader *reader, const ProtobufCM
 {
     size_t count;
     reader->events.count = 0;
-    HAL_TRY(trace_columns_decode(&trace_table_family, message, &reader->scratch, resolve_any, NULL,
-                                 &reader->events, &count));
+    HAL_TRY(trace_columns_decode(&trace_table_family, message, &reader->scratch,
+                                 &(struct trace_resolver){resolve_any, NULL}, &reader->events,
+                                 &count));
     for (size_t at = 0; at < reader->events.count;) {
         const struct trace_event *record = (const void *)(reader->events.data + at);
         bool is_new;

@@ -347,7 +347,8 @@ static enum hal_status decode_segments(struct trace_reader *reader, const Haltra
 {
     size_t count;
     HAL_TRY(trace_columns_decode(&trace_segment_family, from, &reader->scratch,
-                                 trace_reader_resolve, reader, &reader->segments, &count));
+                                 &(struct trace_resolver){trace_reader_resolve, reader},
+                                 &reader->segments, &count));
     *segment_count += count;
     return HAL_OK;
 }
@@ -360,8 +361,9 @@ static enum hal_status decode_chunk(struct trace_reader *reader, const struct tr
     HAL_TRY(trace_message_unpack(&haltrace__chunk__descriptor, field->data, field->bytes,
                                  &reader->scratch, &message));
     const Haltrace__Chunk *chunk = (const Haltrace__Chunk *)(const void *)message;
-    HAL_TRY(trace_columns_decode(&trace_event_family, chunk, &reader->scratch, trace_reader_resolve,
-                                 reader, &reader->events, &count));
+    HAL_TRY(trace_columns_decode(&trace_event_family, chunk, &reader->scratch,
+                                 &(struct trace_resolver){trace_reader_resolve, reader},
+                                 &reader->events, &count));
     if (chunk->thread != entry->thread || count != entry->event_count)
         return hal_fail(HAL_CORRUPT, "%s of thread %u, the note has %u of thread %u",
                         hal_count(count, "event", "events").text, chunk->thread, entry->event_count,

@@ -95,7 +95,7 @@ enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_fra
 enum hal_status trace_reader_with_path(const struct trace_reader *reader,
                                        enum hal_status status) HAL_CHECKED;
 
-/* A trace_resolve: whether the number exists. In a file that was cut off the definition may be
+/* Of a trace_resolver: whether the number exists. In a file that was cut off the definition may be
  * missing: the number becomes 0. */
 bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *number);
 

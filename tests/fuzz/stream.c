@@ -36,7 +36,8 @@ static void decode(const ProtobufCMessageDescriptor *descriptor, const struct tr
     trace_arena_init(&arena, TRACE_MAX_DECODE_BYTES);
     if (trace_message_unpack(descriptor, field->data, field->bytes, &arena, &message) == HAL_OK &&
         family &&
-        trace_columns_decode(family, message, &arena, exists, NULL, &records, &count) == HAL_OK)
+        trace_columns_decode(family, message, &arena, &(struct trace_resolver){exists, NULL},
+                             &records, &count) == HAL_OK)
         check_records(family, &records, count);
     free(records.data);
     trace_arena_finish(&arena);

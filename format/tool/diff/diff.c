@@ -267,8 +267,9 @@ static enum hal_status only_one(struct diff *d, const char *where, const struct 
 
 /* ---- Threads ------------------------------------------------------------------------------ */
 
+/* What lies between two pairs of calls. */
 struct range {
-    size_t a, a_end, b, b_end;
+    const struct diff_item *a, *a_end, *b, *b_end;
 };
 
 static uint64_t hash_of(const struct diff_item *item, bool by_shape)
@@ -276,24 +277,25 @@ static uint64_t hash_of(const struct diff_item *item, bool by_shape)
     return by_shape ? item->shape : item->hash;
 }
 
-typedef enum hal_status compare_range(struct diff *d, const char *where, const struct diff_item *a,
-                                      const struct diff_item *b, const struct range *range);
+typedef enum hal_status compare_range(struct diff *d, const char *where, const struct range *range);
 
 /* Aligns the items of the range by hash or shape; pairs are compared, what is between is given to
  * `rest`. */
-static enum hal_status align_range(struct diff *d, const char *where, const struct diff_item *a,
-                                   const struct diff_item *b, const struct range *range,
+static enum hal_status align_range(struct diff *d, const char *where, const struct range *range,
                                    bool by_shape, compare_range *rest)
 {
-    const size_t a_count = range->a_end - range->a, b_count = range->b_end - range->b;
+    const size_t a_count = (size_t)(range->a_end - range->a);
+    const size_t b_count = (size_t)(range->b_end - range->b);
+    if (!a_count || !b_count)
+        return rest(d, where, range);
     uint64_t *hashes = hal_alloc(a_count + b_count, sizeof *hashes);
-    size_t *match = hal_alloc(a_count + 1, sizeof *match);
+    size_t *match = hal_alloc(a_count, sizeof *match);
     enum hal_status status =
         hashes && match ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory to align %zu calls", a_count);
     for (size_t i = 0; status == HAL_OK && i < a_count; i++)
-        hashes[i] = hash_of(&a[range->a + i], by_shape);
+        hashes[i] = hash_of(&range->a[i], by_shape);
     for (size_t i = 0; status == HAL_OK && i < b_count; i++)
-        hashes[a_count + i] = hash_of(&b[range->b + i], by_shape);
+        hashes[a_count + i] = hash_of(&range->b[i], by_shape);
     if (status == HAL_OK)
         status = trace_align(hashes, a_count, hashes + a_count, b_count, match);
     struct range between = {range->a, range->a, range->b, range->b};
@@ -302,9 +304,11 @@ static enum hal_status align_range(struct diff *d, const char *where, const stru
             continue;
         between.a_end = range->a + i;
         between.b_end = i == a_count ? range->b_end : range->b + match[i];
-        status = rest(d, where, a, b, &between);
-        if (status == HAL_OK && i < a_count)
-            status = compare_items(d, where, &a[between.a_end], &b[between.b_end]);
+        status = rest(d, where, &between);
+        if (i == a_count)
+            break;
+        if (status == HAL_OK)
+            status = compare_items(d, where, between.a_end, between.b_end);
         between.a = between.a_end + 1;
         between.b = between.b_end + 1;
     }
@@ -313,23 +317,36 @@ static enum hal_status align_range(struct diff *d, const char *where, const stru
     return status;
 }
 
-static enum hal_status report_range(struct diff *d, const char *where, const struct diff_item *a,
-                                    const struct diff_item *b, const struct range *range)
+static enum hal_status report_range(struct diff *d, const char *where, const struct range *range)
 {
-    for (size_t i = range->a; i < range->a_end; i++)
-        HAL_TRY(only_one(d, where, &a[i], NULL));
-    for (size_t i = range->b; i < range->b_end; i++)
-        HAL_TRY(only_one(d, where, NULL, &b[i]));
+    for (const struct diff_item *a = range->a; a < range->a_end; a++)
+        HAL_TRY(only_one(d, where, a, NULL));
+    for (const struct diff_item *b = range->b; b < range->b_end; b++)
+        HAL_TRY(only_one(d, where, NULL, b));
     return HAL_OK;
 }
 
 /* What is not the same may still be the same kernels with other sizes. */
-static enum hal_status compare_shapes(struct diff *d, const char *where, const struct diff_item *a,
-                                      const struct diff_item *b, const struct range *range)
+static enum hal_status compare_shapes(struct diff *d, const char *where, const struct range *range)
 {
     if (range->a == range->a_end || range->b == range->b_end)
-        return report_range(d, where, a, b, range);
-    return align_range(d, where, a, b, range, true, report_range);
+        return report_range(d, where, range);
+    return align_range(d, where, range, true, report_range);
+}
+
+/* All of two threads, either of which may be NULL. */
+static struct range whole(const struct diff_stream *a, const struct diff_stream *b)
+{
+    struct range range = {0};
+    if (a && a->count) {
+        range.a = a->items;
+        range.a_end = a->items + a->count;
+    }
+    if (b && b->count) {
+        range.b = b->items;
+        range.b_end = b->items + b->count;
+    }
+    return range;
 }
 
 static size_t count_streams(const struct diff_side *side)
@@ -345,11 +362,10 @@ static enum hal_status are_same(void *user, const struct diff_stream *a,
 {
     struct diff *d = user;
     const struct diff before = *d;
+    const struct range both = whole(a, b);
     d->quiet = true;
     d->mapped.seen = NULL;
-    const enum hal_status status =
-        align_range(d, "", a->items, b->items, &(struct range){0, a->count, 0, b->count}, false,
-                    compare_shapes);
+    const enum hal_status status = align_range(d, "", &both, false, compare_shapes);
     *out_is_same = d->lines == before.lines;
     diff_bytes_finish(&d->mapped);
     *d = before;
@@ -360,25 +376,22 @@ static enum hal_status compare_matched(struct diff *d, const size_t *match, bool
 {
     const bool several = count_streams(&d->a) > 1 || count_streams(&d->b) > 1;
     for (size_t i = 0; i < d->a.stream_count; i++) {
-        const struct diff_stream *a = &d->a.streams[i];
+        const bool has_match = match[i] != TRACE_UNALIGNED;
+        const struct range both =
+            whole(&d->a.streams[i], has_match ? &d->b.streams[match[i]] : NULL);
         char where[120] = "";
         if (several)
-            snprintf(where, sizeof where, "thread %.100s ", a->name);
-        if (match[i] == TRACE_UNALIGNED) {
-            HAL_TRY(report_range(d, where, a->items, NULL, &(struct range){0, a->count, 0, 0}));
-            continue;
-        }
-        const struct diff_stream *b = &d->b.streams[match[i]];
-        b_is_matched[match[i]] = true;
-        HAL_TRY(align_range(d, where, a->items, b->items, &(struct range){0, a->count, 0, b->count},
-                            false, compare_shapes));
+            snprintf(where, sizeof where, "thread %.100s ", d->a.streams[i].name);
+        if (has_match)
+            b_is_matched[match[i]] = true;
+        HAL_TRY(align_range(d, where, &both, false, compare_shapes));
     }
     for (size_t i = 0; i < d->b.stream_count; i++) {
-        const struct diff_stream *b = &d->b.streams[i];
+        const struct range alone = whole(NULL, &d->b.streams[i]);
         char where[120];
-        snprintf(where, sizeof where, "thread %.100s ", b->name);
+        snprintf(where, sizeof where, "thread %.100s ", d->b.streams[i].name);
         if (!b_is_matched[i])
-            HAL_TRY(report_range(d, where, NULL, b->items, &(struct range){0, 0, 0, b->count}));
+            HAL_TRY(report_range(d, where, &alone));
     }
     return HAL_OK;
 }

@@ -48,19 +48,22 @@ static uint64_t end_of(uint64_t offset, uint64_t size)
 
 typedef void visit_access(struct slice *slice, const struct slice_access *access, bool *result);
 
-static void visit_range(struct slice *slice, uint64_t buffer, uint64_t offset, uint64_t size,
-                        bool writes, visit_access *visit, bool *result)
+static struct slice_access read_of(uint64_t offset, uint64_t size)
 {
-    uint32_t row;
-    if (!buffer || !hal_idmap_find(&slice->ids, buffer, &row))
-        return;
-    const struct slice_access range = {.object = row,
-                                       .reads = !writes,
-                                       .writes = writes,
-                                       .covers = writes,
-                                       .begin = offset,
-                                       .end = end_of(offset, size)};
-    visit(slice, &range, result);
+    return (struct slice_access){.reads = true, .begin = offset, .end = end_of(offset, size)};
+}
+
+static struct slice_access write_of(uint64_t offset, uint64_t size)
+{
+    return (struct slice_access){
+        .writes = true, .covers = true, .begin = offset, .end = end_of(offset, size)};
+}
+
+static void visit_buffer(struct slice *slice, uint64_t buffer, struct slice_access access,
+                         visit_access *visit, bool *result)
+{
+    if (buffer && hal_idmap_find(&slice->ids, buffer, &access.object))
+        visit(slice, &access, result);
 }
 
 /* What it sends is compared. One that never met the other ranks did nothing. */
@@ -71,8 +74,9 @@ static void visit_collective(struct slice *slice, const struct trace_submit *sub
     if (!hal_idmap_find(&slice->collectives, submit->submission, &event))
         return;
     const struct trace_collective *did = (const void *)slice->events[event].record;
-    visit_range(slice, did->receive, did->receive_offset, did->receive_size, true, visit, result);
-    visit_range(slice, did->send, did->send_offset, did->send_size, false, visit, result);
+    visit_buffer(slice, did->receive, write_of(did->receive_offset, did->receive_size), visit,
+                 result);
+    visit_buffer(slice, did->send, read_of(did->send_offset, did->send_size), visit, result);
 }
 
 /* All accesses, the last one first. */
@@ -85,23 +89,12 @@ static void each_access_backwards(struct slice *slice, const struct trace_submit
         for (size_t k = object ? object->access_count : 0; k-- > 0;)
             visit(slice, &slice->accesses[object->first_access + k], result);
     }
-    uint32_t row;
-    if (submit->operation == TRACE_OPERATION_COLLECTIVE) {
+    if (submit->operation == TRACE_OPERATION_COLLECTIVE)
         visit_collective(slice, submit, visit, result);
-        return;
-    }
-    const bool reads = submit->operation == TRACE_OPERATION_WRITE;
-    const bool writes = submit->operation == TRACE_OPERATION_READ;
-    if (!submit->buffer || (!reads && !writes) ||
-        !hal_idmap_find(&slice->ids, submit->buffer, &row))
-        return;
-    const struct slice_access whole = {.object = row,
-                                       .reads = reads,
-                                       .writes = writes,
-                                       .covers = writes,
-                                       .begin = submit->offset,
-                                       .end = end_of(submit->offset, submit->size)};
-    visit(slice, &whole, result);
+    else if (submit->operation == TRACE_OPERATION_WRITE)
+        visit_buffer(slice, submit->buffer, read_of(submit->offset, submit->size), visit, result);
+    else if (submit->operation == TRACE_OPERATION_READ)
+        visit_buffer(slice, submit->buffer, write_of(submit->offset, submit->size), visit, result);
 }
 
 static void writes_needed(struct slice *slice, const struct slice_access *access, bool *result)

@@ -27,8 +27,9 @@ static enum hal_status decode_bytes(const struct trace_family *family,
     trace_arena_init(&arena, TRACE_MAX_DECODE_BYTES);
     enum hal_status status = trace_message_unpack(descriptor, data, bytes, &arena, &message);
     if (status == HAL_OK)
-        status =
-            trace_columns_decode(family, message, &arena, resolve_digits, NULL, records, out_count);
+        status = trace_columns_decode(family, message, &arena,
+                                      &(struct trace_resolver){resolve_digits, NULL}, records,
+                                      out_count);
     trace_arena_finish(&arena);
     return status;
 }

@@ -267,7 +267,8 @@ static void decode_message(const ProtobufCMessageDescriptor *descriptor,
     size_t count = 0;
     trace_arena_init(&arena, TRACE_MAX_DECODE_BYTES);
     if (trace_message_unpack(descriptor, data, bytes, &arena, &message) == HAL_OK && family &&
-        trace_columns_decode(family, message, &arena, exists, NULL, &records, &count) == HAL_OK) {
+        trace_columns_decode(family, message, &arena, &(struct trace_resolver){exists, NULL},
+                             &records, &count) == HAL_OK) {
         /* What was decoded are records that a writer would take. */
         size_t at = 0;
         for (size_t i = 0; i < count; i++) {
