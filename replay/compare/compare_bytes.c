@@ -292,9 +292,10 @@ static void compare_rest(const struct comparison *c, uint64_t offset, const uint
 }
 
 void replay_compare_bytes(const struct replay_tolerance *tolerance, enum replay_type type,
-                          uint64_t offset, const uint8_t *expected, const uint8_t *actual,
-                          uint64_t bytes, struct replay_errors *out_errors)
+                          const struct replay_pair *pair, struct replay_errors *out_errors)
 {
+    const uint64_t offset = pair->offset, bytes = pair->bytes;
+    const uint8_t *expected = pair->expected, *actual = pair->actual;
     const bool exact = replay_tolerance_is_exact(tolerance);
     *out_errors = (struct replay_errors){.type = type};
     if (type == REPLAY_TYPE_UNKNOWN && !exact) {

@@ -82,11 +82,15 @@ enum replay_type replay_type_guess(const uint8_t *bytes, uint64_t count, uint64_
 /* One element as a number; NaN stays NaN. */
 double replay_element(const uint8_t *bytes, enum replay_type type);
 
-/* Compares `bytes` bytes from `offset` of their buffer, in which elements are aligned. Partial
- * elements at both ends are compared as bytes. */
+/* A range of a buffer, as it should be and as it is. */
+struct replay_pair {
+    uint64_t offset, bytes;
+    const uint8_t *expected, *actual;
+};
+
+/* Elements are aligned in the buffer. Partial elements at both ends are compared as bytes. */
 void replay_compare_bytes(const struct replay_tolerance *tolerance, enum replay_type type,
-                          uint64_t offset, const uint8_t *expected, const uint8_t *actual,
-                          uint64_t bytes, struct replay_errors *out_errors);
+                          const struct replay_pair *pair, struct replay_errors *out_errors);
 
 /* Adds the result of a range to those of others; offsets are those of the first range with a wrong
  * element and of the one with the largest error. True: `more` has the largest error of all. */

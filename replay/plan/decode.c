@@ -235,14 +235,21 @@ static enum hal_status decode_event_create(struct replay_decoder *decoder,
 }
 
 static enum hal_status decode_destroy(struct replay_decoder *decoder, enum replay_kind kind,
-                                      enum replay_action action, struct trace_object_event *event)
+                                      struct trace_object_event *event)
 {
+    static const enum replay_action actions[] = {
+        [REPLAY_BUFFER] = REPLAY_DESTROY_BUFFER,
+        [REPLAY_EXECUTABLE] = REPLAY_DESTROY_EXECUTABLE,
+        [REPLAY_COMMANDS] = REPLAY_DESTROY_COMMANDS,
+        [REPLAY_SEMAPHORE] = REPLAY_DESTROY_SEMAPHORE,
+        [REPLAY_EVENT] = REPLAY_DESTROY_EVENT,
+    };
     struct replay_object *object;
     if (kind == REPLAY_EXECUTABLE && is_left_out(decoder, event->object))
         return HAL_OK;
     HAL_TRY(replay_decode_use(decoder, kind, &event->object, &object));
     if (kind != REPLAY_COMMANDS || object->commands.seal)
-        HAL_TRY(replay_decode_push(decoder, action, event->object, &event->head));
+        HAL_TRY(replay_decode_push(decoder, actions[kind], event->object, &event->head));
     object->destroyed = true;
     if (kind == REPLAY_BUFFER) {
         decoder->live_buffer_bytes -= ((const struct trace_buffer_create *)object->created)->size;
@@ -253,26 +260,35 @@ static enum hal_status decode_destroy(struct replay_decoder *decoder, enum repla
 
 /* ---- All kinds ----------------------------------------------------------------------------- */
 
+/* A call that failed does nothing, except to semaphores. */
+static bool does_nothing(const struct trace_event *event)
+{
+    return event->status != HAL_OK && event->kind != TRACE_SEMAPHORE_FAIL &&
+           event->kind != TRACE_SEMAPHORE_WAIT && event->kind != TRACE_SEMAPHORE_QUERY &&
+           event->kind != TRACE_HOST_CALL_END;
+}
+
+static enum hal_status decode_failed(struct replay_decoder *decoder, struct trace_event *event)
+{
+    if (event->kind == TRACE_WAIT_IDLE && event->status == HAL_TIMEOUT)
+        decoder->plan->info.timed_out_waits++;
+    else
+        decoder->plan->info.skipped_calls++;
+    return event->kind == TRACE_SUBMIT && event->status == HAL_DEVICE_LOST
+               ? replay_decode_refused(decoder, (void *)event)
+               : HAL_OK;
+}
+
 static enum hal_status decode_event(struct replay_decoder *decoder,
                                     const struct replay_gathered *gathered)
 {
     void *event = gathered->event;
     const enum trace_event_kind kind = (enum trace_event_kind)gathered->event->kind;
-    if (gathered->event->status != HAL_OK && kind != TRACE_SEMAPHORE_FAIL &&
-        kind != TRACE_SEMAPHORE_WAIT && kind != TRACE_SEMAPHORE_QUERY &&
-        kind != TRACE_HOST_CALL_END) {
-        if (kind == TRACE_WAIT_IDLE && gathered->event->status == HAL_TIMEOUT)
-            decoder->plan->info.timed_out_waits++;
-        else
-            decoder->plan->info.skipped_calls++;
-        return kind == TRACE_SUBMIT && gathered->event->status == HAL_DEVICE_LOST
-                   ? replay_decode_refused(decoder, event)
-                   : HAL_OK;
-    }
+    if (does_nothing(event))
+        return decode_failed(decoder, event);
     switch (kind) {
     case TRACE_BUFFER_CREATE: return decode_buffer_create(decoder, event);
-    case TRACE_BUFFER_DESTROY:
-        return decode_destroy(decoder, REPLAY_BUFFER, REPLAY_DESTROY_BUFFER, event);
+    case TRACE_BUFFER_DESTROY: return decode_destroy(decoder, REPLAY_BUFFER, event);
     case TRACE_BUFFER_MAP:
     case TRACE_BUFFER_UNMAP:
     case TRACE_MAPPING_FLUSH:
@@ -281,15 +297,12 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_HOST_READ: return decode_host_read(decoder, event);
     case TRACE_MAPPED_CHANGE: return decode_mapped_change(decoder, event);
     case TRACE_EXECUTABLE_CREATE: return replay_decode_executable(decoder, event);
-    case TRACE_EXECUTABLE_DESTROY:
-        return decode_destroy(decoder, REPLAY_EXECUTABLE, REPLAY_DESTROY_EXECUTABLE, event);
+    case TRACE_EXECUTABLE_DESTROY: return decode_destroy(decoder, REPLAY_EXECUTABLE, event);
     case TRACE_COMMAND_BUFFER_CREATE: return decode_commands_create(decoder, event);
     case TRACE_COMMAND_BUFFER_SEAL: return decode_seal(decoder, gathered);
-    case TRACE_COMMAND_BUFFER_DESTROY:
-        return decode_destroy(decoder, REPLAY_COMMANDS, REPLAY_DESTROY_COMMANDS, event);
+    case TRACE_COMMAND_BUFFER_DESTROY: return decode_destroy(decoder, REPLAY_COMMANDS, event);
     case TRACE_SEMAPHORE_CREATE: return decode_semaphore_create(decoder, event);
-    case TRACE_SEMAPHORE_DESTROY:
-        return decode_destroy(decoder, REPLAY_SEMAPHORE, REPLAY_DESTROY_SEMAPHORE, event);
+    case TRACE_SEMAPHORE_DESTROY: return decode_destroy(decoder, REPLAY_SEMAPHORE, event);
     case TRACE_SEMAPHORE_QUERY: return replay_decode_query(decoder, event);
     case TRACE_SEMAPHORE_SIGNAL: return replay_decode_signal(decoder, event);
     case TRACE_SEMAPHORE_FAIL: return replay_decode_fail(decoder, event);
@@ -303,8 +316,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_PIPELINE_LAYOUT_DESTROY:
         return replay_decode_layout_destroy(decoder, REPLAY_PIPELINE_LAYOUT, event);
     case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
-    case TRACE_EVENT_DESTROY:
-        return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
+    case TRACE_EVENT_DESTROY: return decode_destroy(decoder, REPLAY_EVENT, event);
     case TRACE_SUBSPAN_CREATE: return decode_subspan(decoder, event);
     case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer that it refers to */
     case TRACE_HOST_CALL_BEGIN:

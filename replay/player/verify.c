@@ -123,8 +123,8 @@ static uint64_t count_different(const uint8_t *a, const uint8_t *b, uint64_t byt
     return count;
 }
 
-static void describe_difference(const struct replay_plan *plan, size_t op, const uint8_t *expected,
-                                const uint8_t *actual, const struct replay_errors *errors,
+static void describe_difference(const struct replay_plan *plan, size_t op,
+                                const struct replay_pair *pair, const struct replay_errors *errors,
                                 uint64_t count, struct replay_difference *difference)
 {
     const uint64_t first = errors->first_wrong;
@@ -146,8 +146,8 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
         .errors = *errors,
     };
     snprintf(difference->label, sizeof difference->label, "%.150s", label ? label : "");
-    memcpy(difference->expected, expected + start, difference->sample_bytes);
-    memcpy(difference->actual, actual + start, difference->sample_bytes);
+    memcpy(difference->expected, pair->expected + start, difference->sample_bytes);
+    memcpy(difference->actual, pair->actual + start, difference->sample_bytes);
 }
 
 /* A byte that holds the replay's fill and may be read before it is written: it is unknown whether
@@ -234,16 +234,15 @@ static void note_worst(const struct replay_plan *plan, const struct trace_conten
 }
 
 /* How bytes that differ would compare as floats: a hint for users who gave no type. */
-static void take_as_floats(const struct trace_content_event *event, const uint8_t *expected,
-                           const uint8_t *actual, struct replay_report *report)
+static void take_as_floats(const struct replay_pair *pair, struct replay_report *report)
 {
     static const struct replay_tolerance exact;
     struct replay_errors errors;
-    const enum replay_type guess = replay_type_guess(expected, event->size, event->offset);
-    if (event->offset % sizeof(float) || event->size % sizeof(float) || guess == REPLAY_F16 ||
+    const enum replay_type guess = replay_type_guess(pair->expected, pair->bytes, pair->offset);
+    if (pair->offset % sizeof(float) || pair->bytes % sizeof(float) || guess == REPLAY_F16 ||
         guess == REPLAY_BF16)
         return;
-    replay_compare_bytes(&exact, REPLAY_F32, event->offset, expected, actual, event->size, &errors);
+    replay_compare_bytes(&exact, REPLAY_F32, pair, &errors);
     replay_errors_add(&report->floats, &errors);
     report->float_reads++;
 }
@@ -253,13 +252,13 @@ static void verify_bytes(const struct replay_plan *plan, const struct replay_opt
                          struct replay_report *report)
 {
     const struct trace_content_event *event = (const void *)plan->ops[op].event;
+    const struct replay_pair pair = {event->offset, event->size, expected, actual};
     struct replay_errors errors;
     uint64_t first = 0;
     const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                  replay_object_label(plan, (uint32_t)event->buffer),
                                                  plan->objects[event->buffer].id);
-    replay_compare_bytes(&options->tolerance, type, event->offset, expected, actual, event->size,
-                         &errors);
+    replay_compare_bytes(&options->tolerance, type, &pair, &errors);
     if (replay_errors_add(&report->errors, &errors))
         note_worst(plan, event, report);
     const uint64_t count = count_different(expected, actual, event->size, &first);
@@ -267,10 +266,10 @@ static void verify_bytes(const struct replay_plan *plan, const struct replay_opt
         return;
     report->different_bytes += count;
     if (errors.type == REPLAY_TYPE_UNKNOWN)
-        take_as_floats(event, expected, actual, report);
+        take_as_floats(&pair, report);
     if (report->different_reads++ > 0)
         return;
-    describe_difference(plan, op, expected, actual, &errors, count, &report->first);
+    describe_difference(plan, op, &pair, &errors, count, &report->first);
     find_writer(plan, options, op, 1, &report->first);
 }
 

@@ -75,9 +75,8 @@ enum hal_status replay_step_accesses(const struct replay_serialized *serialized,
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
-static void add_place(const struct replay_touch *range, uint64_t offset, const uint8_t *expected,
-                      const uint8_t *actual, uint64_t bytes, const struct replay_errors *errors,
-                      struct replay_divergence *divergence)
+static void add_place(const struct replay_touch *range, const struct replay_pair *pair,
+                      const struct replay_errors *errors, struct replay_divergence *divergence)
 {
     struct replay_place *last =
         divergence->place_count ? &divergence->places[divergence->place_count - 1] : NULL;
@@ -89,17 +88,17 @@ static void add_place(const struct replay_touch *range, uint64_t offset, const u
     if (divergence->place_count == REPLAY_MOST_PLACES)
         return;
     const uint64_t at = errors->first_wrong;
-    const uint64_t left = bytes - at;
+    const uint64_t left = pair->bytes - at;
     struct replay_place *place = &divergence->places[divergence->place_count++];
     *place = (struct replay_place){.range = *range,
                                    .errors = *errors,
-                                   .errors_at = offset,
-                                   .sample_offset = offset + at,
+                                   .errors_at = pair->offset,
+                                   .sample_offset = pair->offset + at,
                                    .sample_bytes = left < REPLAY_SAMPLE_BYTES
                                                        ? (uint32_t)left
                                                        : (uint32_t)REPLAY_SAMPLE_BYTES};
-    memcpy(place->expected, expected + at, place->sample_bytes);
-    memcpy(place->actual, actual + at, place->sample_bytes);
+    memcpy(place->expected, pair->expected + at, place->sample_bytes);
+    memcpy(place->actual, pair->actual + at, place->sample_bytes);
 }
 
 /* Where both have their own fill, what is expected; else what there is. */
@@ -132,13 +131,14 @@ static enum hal_status compare_piece(struct replay_lockstep *lockstep,
     if (status == HAL_OK && lockstep->ignore_unwritten)
         status = mask_unwritten(lockstep, expected, &actual, bytes);
     if (status == HAL_OK && memcmp(expected, actual, (size_t)bytes) != 0) {
+        const struct replay_pair pair = {offset, bytes, expected, actual};
         struct replay_errors errors;
         const enum replay_type type = replay_type_of(options->types, options->type_count,
                                                      replay_object_label(candidate->plan, buffer),
                                                      candidate->plan->objects[buffer].id);
-        replay_compare_bytes(&options->tolerance, type, offset, expected, actual, bytes, &errors);
+        replay_compare_bytes(&options->tolerance, type, &pair, &errors);
         if (errors.wrong)
-            add_place(range, offset, expected, actual, bytes, &errors, divergence);
+            add_place(range, &pair, &errors, divergence);
     }
     divergence->compared_bytes += bytes;
     if (status == HAL_OK)

@@ -9,10 +9,11 @@
 static struct replay_errors judge(const char *tolerance, enum replay_type type, uint64_t offset,
                                   const void *expected, const void *actual, uint64_t bytes)
 {
+    const struct replay_pair pair = {offset, bytes, expected, actual};
     struct replay_tolerance parsed = {0};
     struct replay_errors errors;
     assert_true(!tolerance[0] || replay_tolerance_parse(tolerance, &parsed));
-    replay_compare_bytes(&parsed, type, offset, expected, actual, bytes, &errors);
+    replay_compare_bytes(&parsed, type, &pair, &errors);
     return errors;
 }
 
