@@ -339,14 +339,18 @@ static void write_svg_color(FILE *file, uint32_t style)
     fprintf(file, "#%02x%02x%02x", color.red, color.green, color.blue);
 }
 
+/* Cells of one row. */
+struct run {
+    int row, from, to;
+};
+
 /* `eighths` from the bottom. */
-static void write_svg_box(FILE *file, int row, int from, int to, int eighths, double opacity,
-                          uint32_t style)
+static void write_svg_box(FILE *file, struct run run, int eighths, double opacity, uint32_t style)
 {
     const double height = CELL_HEIGHT * eighths / 8.0;
     fprintf(file, "<rect x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"",
-            MARGIN + from * CELL_WIDTH, MARGIN + (row + 1) * CELL_HEIGHT - height,
-            (to - from) * CELL_WIDTH, height);
+            MARGIN + run.from * CELL_WIDTH, MARGIN + (run.row + 1) * CELL_HEIGHT - height,
+            (run.to - run.from) * CELL_WIDTH, height);
     write_svg_color(file, style);
     if (opacity < 1)
         fprintf(file, "\" fill-opacity=\"%.2f", opacity);
@@ -354,18 +358,18 @@ static void write_svg_box(FILE *file, int row, int from, int to, int eighths, do
 }
 
 /* Blocks and shades as boxes: fonts leave seams between them. */
-static bool write_svg_block(FILE *file, int row, int from, int to, const struct view_cell *cell)
+static bool write_svg_block(FILE *file, struct run run, const struct view_cell *cell)
 {
     if (cell->style & VIEW_REVERSE)
         return false;
     if (cell->character >= 0x2581 && cell->character <= 0x2588)
-        write_svg_box(file, row, from, to, (int)(cell->character - 0x2580), 1, cell->style);
+        write_svg_box(file, run, (int)(cell->character - 0x2580), 1, cell->style);
     else if (cell->character >= 0x2591 && cell->character <= 0x2593)
-        write_svg_box(file, row, from, to, 8, 0.25 * (cell->character - 0x2590), cell->style);
+        write_svg_box(file, run, 8, 0.25 * (cell->character - 0x2590), cell->style);
     else
         return false;
     if (cell->style & VIEW_UNDERLINE) /* which a block would hide */
-        write_svg_box(file, row, from, to, 1, 1, VIEW_STYLE_TITLE);
+        write_svg_box(file, run, 1, 1, VIEW_STYLE_TITLE);
     return true;
 }
 
@@ -376,7 +380,7 @@ static void write_svg_backgrounds(const struct view_screen *screen, FILE *file, 
         for (to = from + 1; to < screen->columns && cell_at(screen, row, to)->style == style;)
             to++;
         if (style & VIEW_REVERSE)
-            write_svg_box(file, row, from, to, 8, 1, style);
+            write_svg_box(file, (struct run){row, from, to}, 8, 1, style);
     }
 }
 
@@ -392,21 +396,21 @@ static void write_svg_character(FILE *file, uint32_t character)
         write_character(file, character, false);
 }
 
-static void write_svg_text(const struct view_screen *screen, FILE *file, int row, int from, int to)
+static void write_svg_text(const struct view_screen *screen, FILE *file, struct run run)
 {
-    const uint32_t style = cell_at(screen, row, from)->style;
+    const uint32_t style = cell_at(screen, run.row, run.from)->style;
     fprintf(file, "<text x=\"%d\" y=\"%d\" textLength=\"%d\"%s%s fill=\"",
-            MARGIN + from * CELL_WIDTH, MARGIN + row * CELL_HEIGHT + 13, (to - from) * CELL_WIDTH,
-            style & VIEW_BOLD ? " font-weight=\"bold\"" : "",
+            MARGIN + run.from * CELL_WIDTH, MARGIN + run.row * CELL_HEIGHT + 13,
+            (run.to - run.from) * CELL_WIDTH, style & VIEW_BOLD ? " font-weight=\"bold\"" : "",
             style & VIEW_UNDERLINE ? " text-decoration=\"underline\"" : "");
     if (style & VIEW_REVERSE)
         fputs(SVG_BACKGROUND, file);
     else
         write_svg_color(file, style);
     fputs("\">", file);
-    for (int column = from; column < to; column++) {
-        if (cell_at(screen, row, column)->character)
-            write_svg_character(file, cell_at(screen, row, column)->character);
+    for (int column = run.from; column < run.to; column++) {
+        if (cell_at(screen, run.row, column)->character)
+            write_svg_character(file, cell_at(screen, run.row, column)->character);
     }
     fputs("</text>\n", file);
 }
@@ -422,7 +426,7 @@ static void write_svg_row(const struct view_screen *screen, FILE *file, int row)
             while (to < screen->columns &&
                    memcmp(cell_at(screen, row, to), cell, sizeof *cell) == 0)
                 to++;
-            if (write_svg_block(file, row, from, to, cell))
+            if (write_svg_block(file, (struct run){row, from, to}, cell))
                 continue;
         }
         if (cell->character == ' ')
@@ -431,7 +435,7 @@ static void write_svg_row(const struct view_screen *screen, FILE *file, int row)
                cell_at(screen, row, to)->character != ' ' &&
                !is_block(cell_at(screen, row, to)->character))
             to++;
-        write_svg_text(screen, file, row, from, to);
+        write_svg_text(screen, file, (struct run){row, from, to});
     }
 }
 

@@ -159,6 +159,21 @@ static void count_written(struct view_model *model, const struct trace_submissio
         model->written_digests += event->outputs[i].state == TRACE_WRITTEN_KNOWN;
 }
 
+static enum hal_status take_other(struct ingest *in, const struct trace_event *event)
+{
+    const void *record = event;
+    if (event->kind == TRACE_SET_LAYOUT_CREATE) {
+        const struct trace_set_layout_create *created = record;
+        return view_ingest_other(in, event, created->layout, created->label);
+    }
+    if (event->kind == TRACE_PIPELINE_LAYOUT_CREATE) {
+        const struct trace_pipeline_layout_create *created = record;
+        return view_ingest_other(in, event, created->layout, created->label);
+    }
+    const struct trace_object_event *created = record;
+    return view_ingest_other(in, event, created->object, created->label);
+}
+
 static enum hal_status take(void *user, const struct trace_event *event,
                             const struct trace_segment *segments)
 {
@@ -183,25 +198,12 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_SET_LAYOUT_DESTROY:
     case TRACE_CHANNEL_DESTROY:
     case TRACE_PIPELINE_LAYOUT_DESTROY: return view_ingest_destroy(in, record);
-    case TRACE_EVENT_CREATE: {
-        const struct trace_object_event *created = record;
-        return view_ingest_other(in, event, created->object, created->label);
-    }
-    case TRACE_SET_LAYOUT_CREATE: {
-        const struct trace_set_layout_create *created = record;
-        return view_ingest_other(in, event, created->layout, created->label);
-    }
-    case TRACE_PIPELINE_LAYOUT_CREATE: {
-        const struct trace_pipeline_layout_create *created = record;
-        return view_ingest_other(in, event, created->layout, created->label);
-    }
+    case TRACE_EVENT_CREATE:
+    case TRACE_SET_LAYOUT_CREATE:
+    case TRACE_PIPELINE_LAYOUT_CREATE: return take_other(in, event);
     case TRACE_CHANNEL_CREATE: return view_ingest_channel(in, record);
     case TRACE_COMMAND_BUFFER_CREATE: return view_ingest_command_buffer(in, record);
-    case TRACE_COMMAND_BUFFER_SEAL: {
-        const struct trace_command_buffer_seal *seal = record;
-        in->read += seal->segment_count;
-        return view_ingest_command_buffer_end(in, seal, segments);
-    }
+    case TRACE_COMMAND_BUFFER_SEAL: return view_ingest_command_buffer_end(in, record, segments);
     case TRACE_SEMAPHORE_CREATE: return view_ingest_semaphore(in, record);
     case TRACE_SEMAPHORE_QUERY:
     case TRACE_SEMAPHORE_SIGNAL:

@@ -174,6 +174,7 @@ enum hal_status view_ingest_command_buffer_end(struct ingest *in,
     struct view_model *m = in->model;
     uint32_t row, host;
     int64_t begin_ns;
+    in->read += event->segment_count;
     HAL_TRY(view_ingest_host(in, event->head.thread, &host));
     HAL_TRY(view_ingest_command_buffer_row(in, event->command_buffer, &row));
     struct view_command_buffer *commands = &m->command_buffers[row];

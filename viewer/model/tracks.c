@@ -12,6 +12,12 @@ struct bucket {
     size_t codes_count, codes_capacity;
 };
 
+/* What the spans of a kind of track are. */
+struct shown {
+    view_span_tell *event, *painted; /* NULL: the events are painted */
+    enum view_class first, last;     /* of what is painted */
+};
+
 static enum hal_status put(struct bucket *bucket, uint32_t code)
 {
     HAL_TRY(VIEW_ROOM(bucket, codes, 1));
@@ -46,19 +52,17 @@ static enum hal_status take_bucket(struct view_model *m, struct bucket *bucket,
     return HAL_OK;
 }
 
-/* Adds a track of what is in the bucket, which it takes over, and with `painted`, which may be
- * NULL: other spans to paint. */
+/* Fills the track with what is in the buckets, which it takes over. */
 static enum hal_status fill_track(struct view_model *m, struct view_track *track,
-                                  struct bucket *events, view_span_tell *tell,
-                                  struct bucket *painted, view_span_tell *tell_painted,
-                                  enum view_class first, enum view_class last)
+                                  struct bucket *events, struct bucket *painted,
+                                  const struct shown *shown)
 {
     struct view_spans spans;
-    HAL_TRY(take_bucket(m, events, tell, &track->event_codes, &track->events));
+    HAL_TRY(take_bucket(m, events, shown->event, &track->event_codes, &track->events));
     spans = track->events;
-    if (painted)
-        HAL_TRY(take_bucket(m, painted, tell_painted, &track->painted_codes, &spans));
-    HAL_TRY(view_series_of(&track->series, &spans, first, last));
+    if (shown->painted)
+        HAL_TRY(take_bucket(m, painted, shown->painted, &track->painted_codes, &spans));
+    HAL_TRY(view_series_of(&track->series, &spans, shown->first, shown->last));
     if (track->series.owned) { /* cut: what was cut is not needed any more */
         free(track->painted_codes);
         track->painted_codes = NULL;
@@ -67,25 +71,23 @@ static enum hal_status fill_track(struct view_model *m, struct view_track *track
 }
 
 static enum hal_status add_track(struct view_model *m, struct view_track track,
-                                 struct bucket *events, view_span_tell *tell, enum view_class first,
-                                 enum view_class last)
+                                 struct bucket *events, const struct shown *shown)
 {
     HAL_TRY(VIEW_ROOM(m, tracks, 1));
     m->tracks[m->tracks_count++] = track; /* freed with the model if this fails */
-    return fill_track(m, &m->tracks[m->tracks_count - 1], events, tell, NULL, NULL, first, last);
+    return fill_track(m, &m->tracks[m->tracks_count - 1], events, NULL, shown);
 }
 
 /* A track of a table's rows from `first` on. */
 static enum hal_status add_rows_track(struct view_model *m, struct view_track track, uint32_t first,
-                                      size_t count, view_span_tell *tell, enum view_class lowest,
-                                      enum view_class highest)
+                                      size_t count, const struct shown *shown)
 {
     struct bucket rows = {0};
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < count && status == HAL_OK; i++)
         status = put(&rows, first + (uint32_t)i);
     if (status == HAL_OK)
-        status = add_track(m, track, &rows, tell, lowest, highest);
+        status = add_track(m, track, &rows, shown);
     free(rows.codes);
     return status;
 }
@@ -95,6 +97,7 @@ static enum hal_status add_rows_track(struct view_model *m, struct view_track tr
 static enum hal_status fill_scopes(struct view_model *m, const uint32_t *hosts,
                                    struct bucket *buckets)
 {
+    static const struct shown shown = {view_event_scope, NULL, VIEW_SCOPE, VIEW_SCOPE};
     for (uint32_t i = 0; i < m->scopes_count; i++) {
         const struct view_scope *scope = &m->scopes[i];
         const uint32_t depth =
@@ -113,7 +116,7 @@ static enum hal_status fill_scopes(struct view_model *m, const uint32_t *hosts,
             track.has_children = depth == 0 && b[1].codes_count;
             if (depth == 0)
                 parent = (uint32_t)m->tracks_count;
-            HAL_TRY(add_track(m, track, &b[depth], view_event_scope, VIEW_SCOPE, VIEW_SCOPE));
+            HAL_TRY(add_track(m, track, &b[depth], &shown));
         }
     }
     return HAL_OK;
@@ -147,6 +150,7 @@ static enum hal_status put_recording(const struct view_model *m, uint32_t comman
 static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
                                   struct bucket *buckets)
 {
+    static const struct shown shown = {view_event_host, NULL, VIEW_RECORD, VIEW_WAIT};
     for (uint32_t i = 0; i < m->calls_count; i++)
         HAL_TRY(put(&buckets[m->calls[i].host], view_event_code(i, VIEW_EVENT_CALL)));
     for (uint32_t i = 0; i < m->command_buffers_count; i++)
@@ -157,7 +161,7 @@ static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
         m->hosts[hosts[h]].track = (uint32_t)m->tracks_count;
         const struct view_track track = {
             .kind = VIEW_TRACK_HOST, .object = hosts[h], .parent = VIEW_NO_TRACK};
-        HAL_TRY(add_track(m, track, &buckets[hosts[h]], view_event_host, VIEW_RECORD, VIEW_WAIT));
+        HAL_TRY(add_track(m, track, &buckets[hosts[h]], &shown));
     }
     return HAL_OK;
 }
@@ -191,6 +195,8 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
     return HAL_OK;
 }
 
+static const struct shown executed = {view_event_execution, NULL, VIEW_EXECUTE, VIEW_EXECUTE};
+
 /* A device's track, and below it the tracks of each submission's contents: all have the same
  * spans. */
 static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
@@ -201,7 +207,7 @@ static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
     const uint32_t device = (uint32_t)m->tracks_count;
     if (!executions->codes_count)
         return HAL_OK;
-    HAL_TRY(add_track(m, track, executions, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+    HAL_TRY(add_track(m, track, executions, &executed));
     m->devices[index].track = device;
     HAL_TRY(VIEW_ROOM(m, tracks, 2));
     track = m->tracks[device];
@@ -219,6 +225,8 @@ static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
 static enum hal_status fill_queues(struct view_model *m, uint32_t device, struct bucket *events,
                                    struct bucket *states)
 {
+    static const struct shown shown = {view_event_submission, view_event_state, VIEW_QUEUED_UNKNOWN,
+                                       VIEW_EXECUTE};
     for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++) {
         if (!events[q].codes_count || view_model_device(m, q) != device)
             continue;
@@ -227,8 +235,7 @@ static enum hal_status fill_queues(struct view_model *m, uint32_t device, struct
             .kind = VIEW_TRACK_QUEUE, .object = q, .parent = VIEW_NO_TRACK};
         HAL_TRY(VIEW_ROOM(m, tracks, 1));
         m->tracks[m->tracks_count++] = track;
-        HAL_TRY(fill_track(m, &m->tracks[m->tracks_count - 1], &events[q], view_event_submission,
-                           &states[q], view_event_state, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE));
+        HAL_TRY(fill_track(m, &m->tracks[m->tracks_count - 1], &events[q], &states[q], &shown));
     }
     return HAL_OK;
 }
@@ -261,7 +268,7 @@ static enum hal_status fill_devices(struct view_model *m, struct bucket *events,
     }
     if (all->codes_count) {
         m->device_track = (uint32_t)m->tracks_count;
-        HAL_TRY(add_track(m, track, all, view_event_execution, VIEW_EXECUTE, VIEW_EXECUTE));
+        HAL_TRY(add_track(m, track, all, &executed));
     }
     for (uint32_t i = 0; i < m->devices_count; i++) {
         HAL_TRY(add_device_tracks(m, i, &executions[i]));
@@ -288,42 +295,35 @@ static enum hal_status add_queue_tracks(struct view_model *m)
 
 static enum hal_status add_dispatch_track(struct view_model *m)
 {
+    static const struct shown shown = {view_event_dispatch, NULL, VIEW_EXECUTE, VIEW_EXECUTE};
     const struct view_track track = {.kind = VIEW_TRACK_DISPATCHES, .parent = VIEW_NO_TRACK};
     m->dispatch_track = m->dispatches_count ? (uint32_t)m->tracks_count : VIEW_NO_TRACK;
-    return m->dispatches_count ? add_rows_track(m, track, 0, m->dispatches_count,
-                                                view_event_dispatch, VIEW_EXECUTE, VIEW_EXECUTE)
-                               : HAL_OK;
+    return m->dispatches_count ? add_rows_track(m, track, 0, m->dispatches_count, &shown) : HAL_OK;
 }
 
 static enum hal_status add_transfer_track(struct view_model *m)
 {
+    static const struct shown shown = {view_event_transfer, NULL, VIEW_OBSERVED, VIEW_READBACK};
     const struct view_track track = {.kind = VIEW_TRACK_TRANSFERS, .parent = VIEW_NO_TRACK};
     m->transfer_track = m->transfers_count ? (uint32_t)m->tracks_count : VIEW_NO_TRACK;
-    return m->transfers_count ? add_rows_track(m, track, 0, m->transfers_count, view_event_transfer,
-                                               VIEW_OBSERVED, VIEW_READBACK)
-                              : HAL_OK;
+    return m->transfers_count ? add_rows_track(m, track, 0, m->transfers_count, &shown) : HAL_OK;
 }
 
 enum hal_status view_build_memory_track(struct view_model *model)
 {
+    static const struct shown shown = {view_event_level, NULL, VIEW_MEMORY, VIEW_MEMORY};
     const struct view_track track = {.kind = VIEW_TRACK_MEMORY, .parent = VIEW_NO_TRACK};
     model->memory_track = (uint32_t)model->tracks_count;
-    return add_rows_track(model, track, 0, model->levels_count, view_event_level, VIEW_MEMORY,
-                          VIEW_MEMORY);
+    return add_rows_track(model, track, 0, model->levels_count, &shown);
 }
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
-
-static enum hal_status add_steps_track(struct view_model *m, struct view_track track,
-                                       uint32_t first, uint32_t count)
-{
-    return add_rows_track(m, track, first, count, view_event_step, VIEW_STEP, VIEW_STEP);
-}
 
 /* Several semaphores share a track that opens into theirs. */
 static enum hal_status add_semaphore_tracks(struct view_model *m)
 {
     enum { OPEN_AT_MOST = 4 };
+    static const struct shown shown = {view_event_step, NULL, VIEW_STEP, VIEW_STEP};
     struct view_track track = {.kind = VIEW_TRACK_SEMAPHORES,
                                .parent = VIEW_NO_TRACK,
                                .has_children = true,
@@ -331,12 +331,12 @@ static enum hal_status add_semaphore_tracks(struct view_model *m)
     uint32_t parent = VIEW_NO_TRACK;
     if (m->semaphores_count > 1) {
         parent = (uint32_t)m->tracks_count;
-        HAL_TRY(add_steps_track(m, track, 0, (uint32_t)m->steps_count));
+        HAL_TRY(add_rows_track(m, track, 0, m->steps_count, &shown));
     }
     for (uint32_t i = 0; i < m->semaphores_count; i++) {
         track = (struct view_track){.kind = VIEW_TRACK_SEMAPHORE, .object = i, .parent = parent};
-        HAL_TRY(
-            add_steps_track(m, track, m->semaphores[i].first_step, m->semaphores[i].step_count));
+        HAL_TRY(add_rows_track(m, track, m->semaphores[i].first_step, m->semaphores[i].step_count,
+                               &shown));
     }
     return HAL_OK;
 }

@@ -223,28 +223,38 @@ static void add_alone(const struct view_submission *s, uint32_t submission,
         time->example = submission;
 }
 
+/* What is needed while times are added up. */
+struct adding {
+    const struct view_work *work;
+    uint32_t *last_seen; /* by kernel */
+    bool *is_timed;      /* by submission: its dispatches are */
+    struct samples samples;
+    struct view_kernel_time *times;
+    struct view_work_total *total;
+};
+
 /* Submissions whose dispatches have their own times add no information. */
-static void add_submission(const struct view_work *work, uint32_t index, const bool *is_timed,
-                           uint32_t *last_seen, struct view_kernel_time *times,
-                           struct samples *samples, struct view_work_total *total)
+static void add_submission(struct adding *a, uint32_t index)
 {
+    const struct view_work *work = a->work;
+    struct view_work_total *total = a->total;
     const struct view_submission *s = &work->model->submissions[index];
     const bool ran = s->begin_ns != VIEW_NO_TIME;
     const uint32_t only = only_kernel(work, s);
-    const bool timed = is_timed[index];
+    const bool timed = a->is_timed[index];
     total->submissions++;
     total->dispatches += s->dispatch_count;
     total->executed_ns += ran ? s->end_ns - s->begin_ns : 0;
     total->alone += ran && (only != VIEW_NO_REF || timed);
     EACH_USE(work, s, use)
     {
-        struct view_kernel_time *time = &times[use->kernel];
+        struct view_kernel_time *time = &a->times[use->kernel];
         time->dispatches += use->dispatches;
         time->indirect += use->indirect;
         time->groups = add_saturated(time->groups, use->groups);
-        if (last_seen[use->kernel] == index) /* in another of its command buffers */
+        if (a->last_seen[use->kernel] == index) /* in another of its command buffers */
             continue;
-        last_seen[use->kernel] = index;
+        a->last_seen[use->kernel] = index;
         time->submissions++;
         if (time->example == VIEW_NO_REF)
             time->example = index;
@@ -253,16 +263,15 @@ static void add_submission(const struct view_work *work, uint32_t index, const b
         if (only == VIEW_NO_REF && ran)
             time->mixed_ns += s->end_ns - s->begin_ns;
         else if (ran)
-            add_alone(s, index, time, samples);
+            add_alone(s, index, time, &a->samples);
     }
 }
 
-static void add_dispatch(const struct view_work *work, const struct view_dispatch *dispatch,
-                         struct view_kernel_time *times, struct samples *samples)
+static void add_dispatch(struct adding *a, const struct view_dispatch *dispatch)
 {
-    struct view_kernel_time *time = &times[work->kernel_of_op[dispatch->op]];
+    struct view_kernel_time *time = &a->times[a->work->kernel_of_op[dispatch->op]];
     const int64_t ns = dispatch->end_ns - dispatch->begin_ns;
-    samples->list[samples->count++] = (struct sample){time->kernel, ns};
+    a->samples.list[a->samples.count++] = (struct sample){time->kernel, ns};
     time->alone_dispatches++;
     time->alone_ns += ns;
     if (time->longest_ns == VIEW_NO_TIME || ns > time->longest_ns) {
@@ -296,33 +305,24 @@ static enum hal_status add_typical_times(const struct samples *samples, size_t k
     return status;
 }
 
-/* What is needed while times are added up. */
-struct adding {
-    uint32_t *last_seen; /* by kernel */
-    bool *is_timed;      /* by submission: its dispatches are */
-    struct samples samples;
-};
-
-static enum hal_status add_times(const struct view_work *work, struct view_task *task,
-                                 int64_t begin_ns, int64_t end_ns, struct adding *adding,
-                                 struct view_kernel_time *times, struct view_work_total *total)
+static enum hal_status add_times(struct adding *a, struct view_task *task, int64_t begin_ns,
+                                 int64_t end_ns)
 {
-    const struct view_model *m = work->model;
+    const struct view_model *m = a->work->model;
     const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
     for (uint32_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
         const struct view_submission *s = &m->submissions[i];
         view_task_advance(task, i, m->submissions_count);
         const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
         if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
-            add_submission(work, i, adding->is_timed, adding->last_seen, times, &adding->samples,
-                           total);
+            add_submission(a, i);
     }
     for (size_t i = 0; i < m->dispatches_count && !view_task_stopped(task); i++) {
         if (m->dispatches[i].begin_ns >= begin_ns && m->dispatches[i].begin_ns < end_ns)
-            add_dispatch(work, &m->dispatches[i], times, &adding->samples);
+            add_dispatch(a, &m->dispatches[i]);
     }
     HAL_TRY(view_task_check(task));
-    return add_typical_times(&adding->samples, work->kernels_count, times);
+    return add_typical_times(&a->samples, a->work->kernels_count, a->times);
 }
 
 enum hal_status view_work_times(const struct view_work *work, struct view_task *task,
@@ -339,7 +339,12 @@ enum hal_status view_work_times(const struct view_work *work, struct view_task *
     if (!last_seen || !is_timed || !list) {
         status = hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
     } else {
-        struct adding adding = {.last_seen = last_seen, .is_timed = is_timed, .samples = {list, 0}};
+        struct adding adding = {.work = work,
+                                .last_seen = last_seen,
+                                .is_timed = is_timed,
+                                .samples = {list, 0},
+                                .times = out_times,
+                                .total = out_total};
         for (size_t i = 0; i < m->dispatches_count; i++)
             is_timed[m->dispatches[i].submission] = true;
         for (uint32_t i = 0; i < work->kernels_count; i++) {
@@ -347,7 +352,7 @@ enum hal_status view_work_times(const struct view_work *work, struct view_task *
             out_times[i] = (struct view_kernel_time){
                 .kernel = i, .longest_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
         }
-        status = add_times(work, task, begin_ns, end_ns, &adding, out_times, out_total);
+        status = add_times(&adding, task, begin_ns, end_ns);
     }
     free(last_seen);
     free(is_timed);

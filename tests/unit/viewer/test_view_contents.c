@@ -55,25 +55,28 @@ TEST(bytes_are_those_of_the_moment)
     struct view_model *m = close_and_open(&b, NULL);
     struct view_contents *contents;
     assert_int_equal(view_contents_create(m, &contents), HAL_OK);
-    uint32_t row = 0, piece;
+    uint32_t row = 0;
     while (m->buffers[row].id != BUFFER)
         row++;
-    uint8_t bytes[32];
-    bool known[32];
-    assert_int_equal(view_contents_at(contents, row, 50, 0, bytes, known, 32, &piece), 0);
-    assert_int_equal(piece, VIEW_NO_REF);
-    assert_int_equal(view_contents_at(contents, row, 150, 0, bytes, known, 32, &piece), 16);
-    assert_false(known[7]);
-    assert_true(known[8]);
-    assert_int_equal(bytes[12], 0x11);
-    assert_true(known[23]);
-    assert_false(known[24]);
-    assert_int_equal(view_contents_at(contents, row, 1000, 0, bytes, known, 32, &piece), 16);
-    assert_int_equal(bytes[11], 0x11);
-    assert_int_equal(bytes[12], 0x22); /* the read is newer */
-    assert_int_equal(bytes[19], 0x22);
-    assert_int_equal(bytes[20], 0x11);
-    assert_int_equal(m->pieces[piece].class, VIEW_READBACK);
+    struct view_known bytes = view_contents_at(contents, row, 50, 0, 16);
+    assert_int_equal(bytes.known_count, 0);
+    assert_int_equal(bytes.piece, VIEW_NO_REF);
+    bytes = view_contents_at(contents, row, 150, 0, 16);
+    assert_int_equal(bytes.known_count, 8);
+    assert_false(bytes.is_known[7]);
+    assert_true(bytes.is_known[8]);
+    assert_int_equal(bytes.bytes[12], 0x11);
+    bytes = view_contents_at(contents, row, 150, 16, 16);
+    assert_int_equal(bytes.known_count, 8);
+    assert_true(bytes.is_known[7]);
+    assert_false(bytes.is_known[8]);
+    bytes = view_contents_at(contents, row, 1000, 8, 16);
+    assert_int_equal(bytes.known_count, 16);
+    assert_int_equal(bytes.bytes[3], 0x11);
+    assert_int_equal(bytes.bytes[4], 0x22); /* the read is newer */
+    assert_int_equal(bytes.bytes[11], 0x22);
+    assert_int_equal(bytes.bytes[12], 0x11);
+    assert_int_equal(m->pieces[bytes.piece].class, VIEW_READBACK);
     view_contents_destroy(contents);
     view_model_close(m);
 }
@@ -82,39 +85,41 @@ TEST(bytes_are_numbers_of_every_type)
 {
     static const struct {
         enum view_type_of_bytes type;
-        uint8_t bytes[8];
-        size_t count;
+        struct view_known known;
         const char *text;
     } cases[] = {
-        {VIEW_TYPE_F32, {0, 0, 0x80, 0x3f}, 4, "1"},
-        {VIEW_TYPE_F32, {0, 0, 0x20, 0xc0}, 4, "-2.5"},
-        {VIEW_TYPE_F16, {0x00, 0x3c}, 2, "1"},
-        {VIEW_TYPE_F16, {0x01, 0x00}, 2, "5.96e-08"}, /* the smallest there is */
-        {VIEW_TYPE_F16, {0xff, 0x7b}, 2, "6.55e+04"},
-        {VIEW_TYPE_F16, {0x00, 0xfc}, 2, "-inf"},
-        {VIEW_TYPE_BF16, {0x40, 0x40}, 2, "3"},
-        {VIEW_TYPE_F64, {0, 0, 0, 0, 0, 0, 0xe0, 0x3f}, 8, "0.5"},
-        {VIEW_TYPE_I32, {0xfe, 0xff, 0xff, 0xff}, 4, "-2"},
-        {VIEW_TYPE_U32, {0xfe, 0xff, 0xff, 0xff}, 4, "4294967294"},
-        {VIEW_TYPE_U64, {0, 0, 0, 0, 1, 0, 0, 0}, 8, "4294967296"},
-        {VIEW_TYPE_I8, {0x80}, 1, "-128"},
-        {VIEW_TYPE_TEXT, {'h', 'i', 0x1b, 0xff}, 4, "hi.."},
+        {VIEW_TYPE_F32, {.bytes = {0, 0, 0x80, 0x3f}, .count = 4}, "1"},
+        {VIEW_TYPE_F32, {.bytes = {0, 0, 0x20, 0xc0}, .count = 4}, "-2.5"},
+        {VIEW_TYPE_F16, {.bytes = {0x00, 0x3c}, .count = 2}, "1"},
+        {VIEW_TYPE_F16,
+         {.bytes = {0x01, 0x00}, .count = 2},
+         "5.96e-08"}, /* the smallest there is */
+        {VIEW_TYPE_F16, {.bytes = {0xff, 0x7b}, .count = 2}, "6.55e+04"},
+        {VIEW_TYPE_F16, {.bytes = {0x00, 0xfc}, .count = 2}, "-inf"},
+        {VIEW_TYPE_BF16, {.bytes = {0x40, 0x40}, .count = 2}, "3"},
+        {VIEW_TYPE_F64, {.bytes = {0, 0, 0, 0, 0, 0, 0xe0, 0x3f}, .count = 8}, "0.5"},
+        {VIEW_TYPE_I32, {.bytes = {0xfe, 0xff, 0xff, 0xff}, .count = 4}, "-2"},
+        {VIEW_TYPE_U32, {.bytes = {0xfe, 0xff, 0xff, 0xff}, .count = 4}, "4294967294"},
+        {VIEW_TYPE_U64, {.bytes = {0, 0, 0, 0, 1, 0, 0, 0}, .count = 8}, "4294967296"},
+        {VIEW_TYPE_I8, {.bytes = {0x80}, .count = 1}, "-128"},
+        {VIEW_TYPE_TEXT, {.bytes = {'h', 'i', 0x1b, 0xff}, .count = 4}, "hi.."},
     };
-    bool known[8];
-    memset(known, true, sizeof known);
+    struct view_known known;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[200];
-        view_contents_text(cases[i].bytes, known, cases[i].count, cases[i].type, false, text,
-                           sizeof text);
+        known = cases[i].known;
+        memset(known.is_known, true, known.count);
+        view_contents_text(&known, cases[i].type, false, text, sizeof text);
         const double wanted = strtod(cases[i].text, NULL), got = strtod(text, NULL);
         if (cases[i].type == VIEW_TYPE_F16) /* printed with more digits than told here */
             assert_true(got == wanted || (got - wanted) / wanted < 1e-3);
         else
             assert_string_equal(text + strspn(text, " "), cases[i].text);
     }
-    known[2] = false;
+    known = cases[0].known;
+    known.is_known[0] = known.is_known[1] = known.is_known[3] = true;
     char text[200];
-    view_contents_text(cases[0].bytes, known, 4, VIEW_TYPE_F32, false, text, sizeof text);
+    view_contents_text(&known, VIEW_TYPE_F32, false, text, sizeof text);
     assert_string_equal(text + strspn(text, " "), "-");
 }
 

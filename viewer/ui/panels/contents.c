@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROW_BYTES = 16, KEPT_CONTENTS = 4 };
+enum { KEPT_CONTENTS = 4 };
 
 /* ---- What is known ------------------------------------------------------------------------ */
 
@@ -90,33 +90,31 @@ static void pieces_of(const struct view_model *m, uint32_t buffer, size_t *out_f
 }
 
 /* Later pieces override earlier ones, so the search goes backwards until every byte is known. */
-size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
-                        uint64_t offset, uint8_t *out_bytes, bool *out_known, size_t count,
-                        uint32_t *out_piece)
+struct view_known view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
+                                   uint64_t offset, size_t count)
 {
+    struct view_known result = {.count = count, .piece = VIEW_NO_REF};
     const struct view_model *m = contents->model;
-    size_t first, last, known = 0;
+    size_t first, last;
     pieces_of(m, buffer, &first, &last);
-    memset(out_known, 0, count * sizeof *out_known);
-    *out_piece = VIEW_NO_REF;
-    for (size_t i = last; i-- > first && known < count;) {
+    for (size_t i = last; i-- > first && result.known_count < count;) {
         const struct view_piece *p = &m->pieces[i];
         if (p->time_ns > at_ns || p->offset >= offset + count || p->offset + p->bytes <= offset)
             continue;
         const struct kept *kept = p->stored ? keep(contents, p->content) : NULL;
         for (size_t k = 0; k < count; k++) {
-            if (out_known[k] || offset + k < p->offset || offset + k - p->offset >= p->bytes)
+            if (result.is_known[k] || offset + k < p->offset || offset + k - p->offset >= p->bytes)
                 continue;
             const uint64_t at = offset + k - p->offset;
             if (!kept || at >= kept->size)
                 continue; /* only a digest of it is in the file */
-            out_bytes[k] = kept->bytes[at];
-            out_known[k] = true;
-            known++;
-            *out_piece = *out_piece == VIEW_NO_REF ? (uint32_t)i : *out_piece;
+            result.bytes[k] = kept->bytes[at];
+            result.is_known[k] = true;
+            result.known_count++;
+            result.piece = result.piece == VIEW_NO_REF ? (uint32_t)i : result.piece;
         }
     }
-    return known;
+    return result;
 }
 
 /* ---- As numbers --------------------------------------------------------------------------- */
@@ -168,27 +166,28 @@ static void element_text(enum view_type_of_bytes type, const uint8_t *bytes, cha
     snprintf(out, size, "%c", bits >= ' ' && bits < 127 ? (char)bits : '.');
 }
 
-void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
-                        enum view_type_of_bytes type, bool hex, char *out, size_t size)
+void view_contents_text(const struct view_known *known, enum view_type_of_bytes type, bool hex,
+                        char *out, size_t size)
 {
     size_t length = 0;
     out[0] = '\0';
-    for (size_t i = 0; hex && i < ROW_BYTES && length + 8 < size; i++) {
+    for (size_t i = 0; hex && i < VIEW_KNOWN_BYTES && length + 8 < size; i++) {
         const char *space = i % 4 == 3 ? "  " : " ";
-        if (i < count && known[i])
-            length += (size_t)snprintf(out + length, size - length, "%02x%s", bytes[i], space);
+        if (i < known->count && known->is_known[i])
+            length +=
+                (size_t)snprintf(out + length, size - length, "%02x%s", known->bytes[i], space);
         else
-            length += (size_t)snprintf(out + length, size - length, "%s%s", i < count ? "··" : "  ",
-                                       space);
+            length += (size_t)snprintf(out + length, size - length, "%s%s",
+                                       i < known->count ? "··" : "  ", space);
     }
-    for (size_t i = 0; i + types[type].bytes <= count && length + 32 < size;
+    for (size_t i = 0; i + types[type].bytes <= known->count && length + 32 < size;
          i += types[type].bytes) {
         char text[40] = "-";
         bool whole = true;
         for (size_t k = 0; k < types[type].bytes; k++)
-            whole = whole && known[i + k];
+            whole = whole && known->is_known[i + k];
         if (whole)
-            element_text(type, bytes + i, text, sizeof text);
+            element_text(type, known->bytes + i, text, sizeof text);
         else if (type == VIEW_TYPE_TEXT)
             snprintf(text, sizeof text, " ");
         length += (size_t)snprintf(out + length, size - length, "%*s", types[type].columns, text);
@@ -222,7 +221,7 @@ static void choose_buffer(struct view *view)
     if (track && track->kind == VIEW_TRACK_TRANSFERS && event->ref != p->of) {
         p->of = event->ref;
         p->buffer = m->transfers[event->ref].buffer;
-        p->row = m->transfers[event->ref].offset / ROW_BYTES;
+        p->row = m->transfers[event->ref].offset / VIEW_KNOWN_BYTES;
     } else if (track && track->kind == VIEW_TRACK_HOST && event->class == VIEW_MAP) {
         p->buffer = m->calls[event->ref].object;
     } else if (chosen != VIEW_NO_REF && chosen != p->choice) {
@@ -248,7 +247,7 @@ static size_t count(struct view *view)
     if (!need(view))
         return 0;
     const uint64_t bytes = view->model->buffers[p->buffer].bytes;
-    return (size_t)(bytes / ROW_BYTES + (bytes % ROW_BYTES != 0));
+    return (size_t)(bytes / VIEW_KNOWN_BYTES + (bytes % VIEW_KNOWN_BYTES != 0));
 }
 
 static size_t current(struct view *view)
@@ -271,16 +270,14 @@ static int64_t until_ns(const struct view *view)
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct panel *p = panel_of(view);
-    uint8_t values[ROW_BYTES] = {0};
-    bool known[ROW_BYTES];
-    uint32_t piece;
     char text[400];
-    const uint64_t offset = (uint64_t)index * ROW_BYTES;
+    const uint64_t offset = (uint64_t)index * VIEW_KNOWN_BYTES;
     const uint64_t rest = view->model->buffers[p->buffer].bytes - offset;
-    const size_t length = rest < ROW_BYTES ? (size_t)rest : ROW_BYTES;
+    const size_t length = rest < VIEW_KNOWN_BYTES ? (size_t)rest : VIEW_KNOWN_BYTES;
     const bool hex = p->type == VIEW_TYPE_TEXT || view->layout.panel.columns >= 112;
-    view_contents_at(p->contents, p->buffer, until_ns(view), offset, values, known, length, &piece);
-    view_contents_text(values, known, length, p->type, hex, text, sizeof text);
+    const struct view_known known =
+        view_contents_at(p->contents, p->buffer, until_ns(view), offset, length);
+    view_contents_text(&known, p->type, hex, text, sizeof text);
     snprintf(out, bytes, "%08" PRIx64 "  %s", offset, text);
 }
 
@@ -297,14 +294,13 @@ static void draw_source(struct view *view, struct view_area area)
 {
     const struct panel *p = panel_of(view);
     const struct view_model *m = view->model;
-    uint8_t values[ROW_BYTES];
-    bool known[ROW_BYTES];
-    uint32_t piece;
     char name[96], source[128] = "nothing is known about it at this moment";
-    const uint64_t offset = p->row * ROW_BYTES;
+    const uint64_t offset = p->row * VIEW_KNOWN_BYTES;
     const uint64_t rest = m->buffers[p->buffer].bytes - offset;
-    view_contents_at(p->contents, p->buffer, until_ns(view), offset, values, known,
-                     rest < ROW_BYTES ? (size_t)rest : ROW_BYTES, &piece);
+    const uint32_t piece =
+        view_contents_at(p->contents, p->buffer, until_ns(view), offset,
+                         rest < VIEW_KNOWN_BYTES ? (size_t)rest : VIEW_KNOWN_BYTES)
+            .piece;
     if (piece != VIEW_NO_REF) {
         const struct view_piece *from = &m->pieces[piece];
         if (from->time_ns == VIEW_NO_TIME)

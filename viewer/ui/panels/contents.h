@@ -19,6 +19,8 @@ enum view_type_of_bytes {
     VIEW_TYPE_COUNT
 };
 
+enum { VIEW_KNOWN_BYTES = 16 };
+
 struct view_contents;
 
 /* The model must outlive it. HAL_NO_MEMORY. */
@@ -26,14 +28,21 @@ enum hal_status view_contents_create(const struct view_model *model,
                                      struct view_contents **out_contents) HAL_CHECKED;
 void view_contents_destroy(struct view_contents *contents);
 
-/* The `count` bytes from `offset`, as the host last wrote or saw them until `at_ns`: the known
- * ones; returns their number. *out_piece: the source of the latest of them, or VIEW_NO_REF. */
-size_t view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
-                        uint64_t offset, uint8_t *out_bytes, bool *out_known, size_t count,
-                        uint32_t *out_piece);
+/* Bytes of a buffer, as far as they are known. */
+struct view_known {
+    uint8_t bytes[VIEW_KNOWN_BYTES];
+    bool is_known[VIEW_KNOWN_BYTES];
+    size_t count; /* asked for: at most VIEW_KNOWN_BYTES */
+    size_t known_count;
+    uint32_t piece; /* the source of the latest of them, or VIEW_NO_REF */
+};
 
-/* Formats sixteen bytes or less as elements of the type, with hex if wanted. */
-void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
-                        enum view_type_of_bytes type, bool hex, char *out, size_t size);
+/* The `count` bytes from `offset`, as the host last wrote or saw them until `at_ns`. */
+struct view_known view_contents_at(struct view_contents *contents, uint32_t buffer, int64_t at_ns,
+                                   uint64_t offset, size_t count);
+
+/* Formats the bytes as elements of the type, with hex if wanted. */
+void view_contents_text(const struct view_known *known, enum view_type_of_bytes type, bool hex,
+                        char *out, size_t size);
 
 #endif
