@@ -59,9 +59,12 @@ bool bench_wants(const struct bench *bench, const char *name)
     return !bench->only || strcmp(bench->only, name) == 0;
 }
 
-void bench_row(struct bench *bench, const char *name, double value, const char *unit,
+void bench_row(struct bench *bench, const char *what, double value, const char *unit,
                enum bench_better better, double target)
 {
+    char name[128];
+    snprintf(name, sizeof name, "%s%s%s", bench->subject ? bench->subject : "",
+             bench->subject ? ": " : "", what);
     if (is_quick) /* what a target is about was not measured */
         target = NAN;
     const bool ok = isnan(target) || (better == BENCH_LOWER ? value <= target : value >= target);

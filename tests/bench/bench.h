@@ -12,7 +12,8 @@
 struct bench {
     bool json;
     size_t row_count;
-    const char *only; /* NULL: everything */
+    const char *only;    /* NULL: everything */
+    const char *subject; /* what the next rows are about: before their names; NULL: nothing */
 };
 
 /* Which way a figure is better. */
@@ -26,7 +27,7 @@ void bench_begin(struct bench *bench, const char *name, int argc, char **argv);
 bool bench_wants(const struct bench *bench, const char *name);
 
 /* `target` NAN: none. */
-void bench_row(struct bench *bench, const char *name, double value, const char *unit,
+void bench_row(struct bench *bench, const char *what, double value, const char *unit,
                enum bench_better better, double target);
 
 /* --quick is for trying whether the program still works: everything once and small. Its figures say

@@ -139,46 +139,54 @@ static double target_or_none(double target)
     return target > 0 ? target : NAN;
 }
 
-static void row(struct bench *bench, const struct workload *workload, const char *what,
-                double *values, double divisor, const char *unit, double target)
+static double typical(const struct workload *workload, double *values)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s: %s", workload->name, what);
-    bench_row(bench, name, bench_median(values, (size_t)workload->repeats) / divisor, unit,
-              BENCH_LOWER, target_or_none(target));
+    return bench_median(values, (size_t)workload->repeats);
+}
+
+static void row(struct bench *bench, const char *what, double value, const char *unit,
+                double target)
+{
+    bench_row(bench, what, value, unit, BENCH_LOWER, target_or_none(target));
 }
 
 static void report(struct bench *bench, const struct workload *workload, struct figures *figures)
 {
     const double calls = (double)(workload->submissions * workload->pairs * 2);
     const double submissions = (double)workload->submissions;
+    bench->subject = workload->name;
     if (workload->uploads) {
-        char name[96];
         const double bytes = (double)(workload->uploads * bench_upload_bytes());
-        snprintf(name, sizeof name, "%s: until the file is closed", workload->name);
-        bench_row(bench, name,
-                  bytes / bench_median(figures->closed_ns, (size_t)workload->repeats) * 1e3, "MB/s",
-                  BENCH_HIGHER, target_or_none(workload->target_mb_s));
-        row(bench, workload, "plain run", figures->plain, 1e6, "ms", 0);
-        row(bench, workload, "file", figures->bytes, 1e6, "MB", workload->target_bytes / 1e6);
+        bench_row(bench, "until the file is closed",
+                  bytes / typical(workload, figures->closed_ns) * 1e3, "MB/s", BENCH_HIGHER,
+                  target_or_none(workload->target_mb_s));
+        row(bench, "plain run", typical(workload, figures->plain) / 1e6, "ms", 0);
+        row(bench, "file", typical(workload, figures->bytes) / 1e6, "MB",
+            workload->target_bytes / 1e6);
     } else if (workload->target_us > 0) {
-        row(bench, workload, "plain run", figures->plain, 1e3 * submissions, "us/submit", 0);
-        row(bench, workload, "cost of being captured", figures->cost, 1e3 * submissions,
+        row(bench, "plain run", typical(workload, figures->plain) / (1e3 * submissions),
+            "us/submit", 0);
+        row(bench, "cost of being captured", typical(workload, figures->cost) / (1e3 * submissions),
             "us/submit", workload->target_us);
-        row(bench, workload, "file", figures->bytes, 1e6, "MB", 0);
+        row(bench, "file", typical(workload, figures->bytes) / 1e6, "MB", 0);
     } else {
-        row(bench, workload, "plain run", figures->plain, calls, "ns/call", 0);
-        row(bench, workload, "cost of being captured", figures->cost, calls, "ns/call",
+        row(bench, "plain run", typical(workload, figures->plain) / calls, "ns/call", 0);
+        row(bench, "cost of being captured", typical(workload, figures->cost) / calls, "ns/call",
             workload->target_ns);
-        row(bench, workload, "of which the threads' own work", figures->work, calls, "ns/call", 0);
-        row(bench, workload, "of which the trace says itself", figures->own, calls, "ns/call", 0);
-        row(bench, workload, "file", figures->bytes, calls, "bytes/call", workload->target_bytes);
+        row(bench, "of which the threads' own work", typical(workload, figures->work) / calls,
+            "ns/call", 0);
+        row(bench, "of which the trace says itself", typical(workload, figures->own) / calls,
+            "ns/call", 0);
+        row(bench, "file", typical(workload, figures->bytes) / calls, "bytes/call",
+            workload->target_bytes);
     }
-    row(bench, workload, "captured / plain", figures->ratio, 1, "", workload->target_ratio);
-    row(bench, workload, "captured / plain, until the file is closed", figures->closed, 1, "",
+    row(bench, "captured / plain", typical(workload, figures->ratio), "", workload->target_ratio);
+    row(bench, "captured / plain, until the file is closed", typical(workload, figures->closed), "",
         workload->target_closed);
-    row(bench, workload, "times that a thread waited for the writer", figures->stalls, 1, "", 0);
-    row(bench, workload, "beginning a capture", figures->begin, 1e6, "ms", 0);
+    row(bench, "times that a thread waited for the writer", typical(workload, figures->stalls), "",
+        0);
+    row(bench, "beginning a capture", typical(workload, figures->begin) / 1e6, "ms", 0);
+    bench->subject = NULL;
 }
 
 /* ---- The workloads ------------------------------------------------------------------------- */

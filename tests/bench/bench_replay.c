@@ -111,7 +111,7 @@ static void build_trace(const char *path, const struct workload *workload)
             builder_barrier(&b, NULL, 0);
         }
         builder_end_commands(&b, commands);
-        builder_submit(&b, i, 0, &wait, 1, &signal, 1, &commands, 1);
+        builder_submit(&b, i, 0, VALUES(wait), VALUES(signal), IDS(commands));
         builder_destroy(&b, TRACE_COMMAND_BUFFER_DESTROY, commands);
         builder_submission_done(&b, i, 0, b.begin_ns, b.begin_ns, b.begin_ns);
     }

@@ -54,14 +54,6 @@ static double resident_mib(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-static void row(struct bench *bench, const struct subject *subject, const char *what, double value,
-                const char *unit, enum bench_better better, double target)
-{
-    char name[96];
-    snprintf(name, sizeof name, "%s: %s", subject->name, what);
-    bench_row(bench, name, value, unit, better, target);
-}
-
 /* From nothing to a drawn frame, as the program does it. */
 static double first_frame(const char *path)
 {
@@ -103,22 +95,22 @@ static void bench_opening(struct bench *bench, const struct subject *subject)
     const size_t repeats = subject->is_large ? (size_t)bench_repeats(LONG_REPEATS) : usual;
     for (size_t i = 0; i < usual; i++)
         seconds[i] = first_preview(subject->path);
-    row(bench, subject, "first frame, from the index", bench_median(seconds, usual), "s",
-        BENCH_LOWER, FIRST_FRAME_S);
+    bench_row(bench, "first frame, from the index", bench_median(seconds, usual), "s", BENCH_LOWER,
+              FIRST_FRAME_S);
     for (size_t i = 0; i < repeats; i++) {
         const double begin_ms = processor_ms();
         seconds[i] = first_frame(subject->path);
         processor_s[i] = (processor_ms() - begin_ms) / 1e3;
     }
-    row(bench, subject, "opened and first frame drawn", bench_median(seconds, repeats), "s",
-        BENCH_LOWER, subject->open_target_s);
-    row(bench, subject, "processor time of that", bench_median(processor_s, repeats), "s",
-        BENCH_LOWER, subject->open_target_s);
+    bench_row(bench, "opened and first frame drawn", bench_median(seconds, repeats), "s",
+              BENCH_LOWER, subject->open_target_s);
+    bench_row(bench, "processor time of that", bench_median(processor_s, repeats), "s", BENCH_LOWER,
+              subject->open_target_s);
 }
 
 /* Median milliseconds of a frame after `keys`, which are hit once, then `step` before each. */
-static void bench_frames(struct bench *bench, const struct subject *subject, struct view *view,
-                         const char *what, const char *keys, const char *step, double target_ms)
+static void bench_frames(struct bench *bench, struct view *view, const char *what, const char *keys,
+                         const char *step, double target_ms)
 {
     double milliseconds[FRAMES];
     const size_t frames = (size_t)bench_size(isnan(target_ms) ? LONG_REPEATS : FRAMES, 2);
@@ -133,7 +125,7 @@ static void bench_frames(struct bench *bench, const struct subject *subject, str
         milliseconds[i] = seconds_since(begin_ns) * 1e3;
     }
     view_screen_finish(&screen);
-    row(bench, subject, what, bench_median(milliseconds, frames), "ms", BENCH_LOWER, target_ms);
+    bench_row(bench, what, bench_median(milliseconds, frames), "ms", BENCH_LOWER, target_ms);
 }
 
 /* As the program does it: steps until the next frame is due, each of which may be the last before a
@@ -153,8 +145,8 @@ static double longest_step(struct view *view, bool *more)
 
 /* What takes longer than a frame: until it is there, and the longest frame meanwhile with the key
  * or the step before it. */
-static void bench_long(struct bench *bench, const struct subject *subject,
-                       const struct view_model *model, const char *what, const char *keys)
+static void bench_long(struct bench *bench, const struct view_model *model, const char *what,
+                       const char *keys)
 {
     struct view *view;
     struct view_screen screen = {0};
@@ -179,14 +171,13 @@ static void bench_long(struct bench *bench, const struct subject *subject,
         usleep(1000);
     }
     snprintf(name, sizeof name, "%s: longest frame", what);
-    row(bench, subject, name, longest_ms, "ms", BENCH_LOWER, FRAME_MS);
-    row(bench, subject, what, seconds_since(begin_ns), "s", BENCH_LOWER, NAN);
+    bench_row(bench, name, longest_ms, "ms", BENCH_LOWER, FRAME_MS);
+    bench_row(bench, what, seconds_since(begin_ns), "s", BENCH_LOWER, NAN);
     view_screen_finish(&screen);
     view_destroy(view);
 }
 
-static void bench_all_long(struct bench *bench, const struct subject *subject,
-                           const struct view_model *model)
+static void bench_all_long(struct bench *bench, const struct view_model *model)
 {
     static const struct {
         const char *what, *keys;
@@ -202,7 +193,7 @@ static void bench_all_long(struct bench *bench, const struct subject *subject,
                  {"gaps sorted", "4S"},
                  {"findings", "5"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        bench_long(bench, subject, model, cases[i].what, cases[i].keys);
+        bench_long(bench, model, cases[i].what, cases[i].keys);
 }
 
 static void bench_using(struct bench *bench, const struct subject *subject)
@@ -216,19 +207,19 @@ static void bench_using(struct bench *bench, const struct subject *subject)
     const struct trace_counts *counts = trace_reader_counts(model->reader);
     const double events = (double)(counts->events + counts->segments);
     bench_try(view_create(model, &view));
-    row(bench, subject, "events and segments", events, "", BENCH_HIGHER, NAN);
-    row(bench, subject, "read and arranged", events / seconds / 1e6, "M/s", BENCH_HIGHER, NAN);
+    bench_row(bench, "events and segments", events, "", BENCH_HIGHER, NAN);
+    bench_row(bench, "read and arranged", events / seconds / 1e6, "M/s", BENCH_HIGHER, NAN);
     if (subject->is_large) {
-        row(bench, subject, "memory of the model", mib, "MiB", BENCH_LOWER,
-            subject->open_target_s >= TEN_MILLION_S ? TEN_MILLION_MIB : NAN);
-        row(bench, subject, "memory per event", mib * (1 << 20) / events, "B", BENCH_LOWER, NAN);
+        bench_row(bench, "memory of the model", mib, "MiB", BENCH_LOWER,
+                  subject->open_target_s >= TEN_MILLION_S ? TEN_MILLION_MIB : NAN);
+        bench_row(bench, "memory per event", mib * (1 << 20) / events, "B", BENCH_LOWER, NAN);
     }
-    bench_frames(bench, subject, view, "frame of the whole trace", "0", "j", FRAME_MS);
-    bench_frames(bench, subject, view, "frame while panning, zoomed in", "g50%<Enter>wwwwwwww", "d",
+    bench_frames(bench, view, "frame of the whole trace", "0", "j", FRAME_MS);
+    bench_frames(bench, view, "frame while panning, zoomed in", "g50%<Enter>wwwwwwww", "d",
                  FRAME_MS);
-    bench_frames(bench, subject, view, "frame of another event", "", "]", FRAME_MS);
+    bench_frames(bench, view, "frame of another event", "", "]", FRAME_MS);
     view_destroy(view);
-    bench_all_long(bench, subject, model);
+    bench_all_long(bench, model);
     view_model_close(model);
 }
 
@@ -296,9 +287,9 @@ static void bench_following(struct bench *bench, const struct subject *subject, 
     const double reading_ms = longest_frame(&follow, &model, &view, &screen, true);
     const double seconds = seconds_since(begin_ns);
     const double after_ms = longest_frame(NULL, &model, &view, &screen, false);
-    row(bench, subject, "a file that grew: longest frame",
-        reading_ms > after_ms ? reading_ms : after_ms, "ms", BENCH_LOWER, FRAME_MS);
-    row(bench, subject, "a file that grew", seconds, "s", BENCH_LOWER, NAN);
+    bench_row(bench, "a file that grew: longest frame",
+              reading_ms > after_ms ? reading_ms : after_ms, "ms", BENCH_LOWER, FRAME_MS);
+    bench_row(bench, "a file that grew", seconds, "s", BENCH_LOWER, NAN);
     view_screen_finish(&screen);
     view_destroy(view);
     view_model_close(model);
@@ -330,6 +321,7 @@ int main(int argc, char **argv)
         if (!bench_wants(&bench, subject.name))
             continue;
         subject.path = path;
+        bench.subject = subject.name;
         if (bench_is_quick())
             options.tokens = 4;
         bench_try(decode_trace_write(path, &options, true));
