@@ -144,7 +144,7 @@ static void kept_by_its_users(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_mapping_flush(&mapping, 0, HAL_WHOLE_BUFFER));
     check_ok(suite, hal_buffer_unmap(&mapping));
     check_ok(suite, hal_command_buffer_end(commands));
-    check_ok(suite, suite_submit(suite, 0, commands, go, 1, done, 1));
+    check_ok(suite, suite_submit(suite, 0, commands, suite_at(go, 1), suite_at(done, 1)));
     check_ok(suite, hal_semaphore_signal(go, 1));
     suite_wait(suite, done, 1);
     memset(wanted, 0x31, sizeof wanted);
@@ -317,7 +317,7 @@ static void persistent_map(struct suite *suite, uint64_t memory)
         for (uint32_t i = FIRST; i < FIRST + 100; i++)
             words[i] = wanted[i] = round * 1000 + i;
         check_ok(suite, hal_mapping_flush(&mapping, FIRST * 4, 400));
-        check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, round + 1));
+        check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(done, round + 1)));
         suite_wait(suite, done, round + 1);
         check_ok(suite, hal_mapping_invalidate(&mapping, 0, 1001));
         check_ok(suite, hal_mapping_invalidate(&mapping, 1001, HAL_WHOLE_BUFFER));

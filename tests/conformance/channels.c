@@ -697,6 +697,17 @@ static void wrong_channels(struct suite *suite, uint64_t unused)
                 "rank 1");
 }
 
+static void collective_of_no_channel(struct suite *suite, const struct group *group,
+                                     struct hal_collective_desc desc)
+{
+    struct hal_device *device = group->devices[0];
+    desc.channel = group->channels[1];
+    check_fails(suite, hal_queue_collective(device, NULL, &desc), HAL_INVALID, "another device");
+    desc.channel = NULL;
+    check_fails(suite, hal_queue_collective(device, NULL, &desc), HAL_INVALID, "channel");
+    check_fails(suite, hal_queue_collective(device, NULL, NULL), HAL_INVALID, "description");
+}
+
 static void wrong_collectives(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -748,15 +759,7 @@ static void wrong_collectives(struct suite *suite, uint64_t unused)
         suite_note(suite, "wrong collective %zu", i);
         check_fails(suite, submit(&group, 0, 1, NULL, bad[i]), HAL_INVALID, texts[i]);
     }
-    struct hal_collective_desc of_other = good;
-    of_other.channel = group.channels[1];
-    check_fails(suite, hal_queue_collective(group.devices[0], NULL, &of_other), HAL_INVALID,
-                "another device");
-    of_other.channel = NULL;
-    check_fails(suite, hal_queue_collective(group.devices[0], NULL, &of_other), HAL_INVALID,
-                "channel");
-    check_fails(suite, hal_queue_collective(group.devices[0], NULL, NULL), HAL_INVALID,
-                "description");
+    collective_of_no_channel(suite, &group, good);
     /* what was refused does not count: the first of one is the first of the other */
     check_ok(suite, hal_semaphore_signal(group.done[0], 1));
     check_fails(suite, submit(&group, 0, 1, NULL, good), HAL_INVALID, "done");

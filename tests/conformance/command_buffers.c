@@ -30,8 +30,8 @@ static void one_shot_runs_once(struct suite *suite, uint64_t unused)
     check_fails(suite, hal_queue_submit(suite_device(suite), &both), HAL_INVALID, "once",
                 "one-shot");
     suite_submit_and_wait(suite, commands);
-    check_fails(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0), HAL_INVALID, "once",
-                "one-shot");
+    check_fails(suite, suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE), HAL_INVALID,
+                "once", "one-shot");
     check_buffer(suite, x, 0, &wanted, 4);
 }
 
@@ -45,9 +45,9 @@ static void refused_submission_can_be_repeated(struct suite *suite, uint64_t unu
     struct hal_command_buffer *commands = suite_commands(suite, "again", HAL_ONE_SHOT);
     check_ok(suite, hal_command_fill(commands, x, 0, 4, 0x11, 1));
     check_ok(suite, hal_command_buffer_end(commands));
-    check_fails(suite, suite_submit(suite, 0, commands, NULL, 0, used, 5), HAL_INVALID, "used",
-                "5");
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, used, 6));
+    check_fails(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(used, 5)), HAL_INVALID,
+                "used", "5");
+    check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(used, 6)));
     suite_wait(suite, used, 6);
     check_buffer(suite, x, 0, &wanted, 4);
 }
@@ -65,7 +65,7 @@ static void reusable_in_turn(struct suite *suite, uint64_t count)
     check_ok(suite, hal_command_buffer_end(commands));
     memset(wanted, 0, sizeof wanted);
     for (uint64_t i = 0; i < count; i++) {
-        check_ok(suite, suite_submit(suite, 0, commands, turn, i, turn, i + 1));
+        check_ok(suite, suite_submit(suite, 0, commands, suite_at(turn, i), suite_at(turn, i + 1)));
         for (size_t w = 0; w < 64; w++)
             wanted[w] = wanted[w] * 5 + 3;
     }
@@ -87,7 +87,7 @@ static void reusable_at_once(struct suite *suite, uint64_t count)
     check_ok(suite, hal_command_buffer_end(commands));
     for (uint64_t i = 0; i < count; i++) {
         done[i] = suite_semaphore(suite, "done", 0);
-        check_ok(suite, suite_submit(suite, 0, commands, go, 1, done[i], 1));
+        check_ok(suite, suite_submit(suite, 0, commands, suite_at(go, 1), suite_at(done[i], 1)));
     }
     check_ok(suite, hal_semaphore_signal(go, 1));
     for (uint64_t i = 0; i < count; i++)
@@ -161,7 +161,7 @@ static void kept_by_its_submission(struct suite *suite, uint64_t unused)
     if (status == HAL_OK)
         status = hal_command_buffer_end(commands);
     if (status == HAL_OK)
-        status = suite_submit(suite, 0, commands, go, 1, done, 1);
+        status = suite_submit(suite, 0, commands, suite_at(go, 1), suite_at(done, 1));
     hal_command_buffer_release(commands);
     check_ok(suite, status);
     check_ok(suite, hal_semaphore_signal(go, 1));

@@ -299,7 +299,7 @@ static void submissions(struct suite *suite, uint64_t unused)
         check_fails(suite, hal_queue_submit(device, &wrong[i].desc), HAL_INVALID, wrong[i].a,
                     wrong[i].b);
     }
-    check_ok(suite, suite_submit(suite, 0, NULL, NULL, 0, semaphore, 1));
+    check_ok(suite, suite_submit(suite, 0, NULL, SUITE_NONE, suite_at(semaphore, 1)));
     suite_wait(suite, semaphore, 1);
 }
 
@@ -311,9 +311,9 @@ static void queue_that_does_not_exist(struct suite *suite, uint64_t unused)
     if (queues == HAL_MAX_QUEUES)
         suite_skip(suite, "every queue exists");
     snprintf(count, sizeof count, "%u queue", queues);
-    check_fails(suite, suite_submit(suite, UINT64_C(1) << queues, NULL, NULL, 0, NULL, 0),
+    check_fails(suite, suite_submit(suite, UINT64_C(1) << queues, NULL, SUITE_NONE, SUITE_NONE),
                 HAL_INVALID, "affinity", count);
-    check_fails(suite, suite_submit(suite, UINT64_MAX, NULL, NULL, 0, NULL, 0), HAL_INVALID,
+    check_fails(suite, suite_submit(suite, UINT64_MAX, NULL, SUITE_NONE, SUITE_NONE), HAL_INVALID,
                 "0xffffffffffffffff", count);
 }
 

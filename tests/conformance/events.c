@@ -218,7 +218,8 @@ static void shared_by_lists(struct suite *suite, uint64_t lists)
         check_ok(suite, hal_command_buffer_end(commands));
         wanted[i] = i;
         for (uint64_t k = 0; k < TIMES; k++) {
-            check_ok(suite, suite_submit(suite, 0, commands, order[i], k, order[i], k + 1));
+            check_ok(suite, suite_submit(suite, 0, commands, suite_at(order[i], k),
+                                         suite_at(order[i], k + 1)));
             wanted[i] = (wanted[i] * 3 + 1) * 3 + 2;
         }
     }

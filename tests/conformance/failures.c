@@ -33,7 +33,8 @@ static void failure_reaches_the_end(struct suite *suite, uint64_t length)
         check_ok(suite, hal_command_fill(commands, x, 0, 16, 0xFF, 1));
         check_ok(suite, hal_command_buffer_end(commands));
         line[i] = suite_semaphore(suite, "line", 0);
-        check_ok(suite, suite_submit(suite, 0, commands, line[i - 1], 1, line[i], 1));
+        check_ok(suite,
+                 suite_submit(suite, 0, commands, suite_at(line[i - 1], 1), suite_at(line[i], 1)));
     }
     hal_semaphore_fail(line[0], HAL_FAILED, "the source of it all");
     check_fails(suite, hal_semaphore_wait(line[length], 1, SUITE_TIMEOUT_NS), HAL_FAILED,
@@ -49,7 +50,7 @@ static void failure_before_the_submission(struct suite *suite, uint64_t unused)
     struct hal_semaphore *failed = suite_semaphore(suite, "failed", 0);
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
     hal_semaphore_fail(failed, HAL_DEVICE_LOST, "gone");
-    check_ok(suite, suite_submit(suite, 0, NULL, failed, 1, done, 1));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(failed, 1), suite_at(done, 1)));
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_DEVICE_LOST, "gone");
 }
 
@@ -107,8 +108,8 @@ static void failure_stays_in_its_line(struct suite *suite, uint64_t unused)
     struct hal_semaphore *bad = suite_semaphore(suite, "bad", 0);
     struct hal_semaphore *good = suite_semaphore(suite, "good", 0);
     struct hal_semaphore *a = suite_semaphore(suite, "a", 0), *b = suite_semaphore(suite, "b", 0);
-    check_ok(suite, suite_submit(suite, 0, NULL, bad, 1, a, 1));
-    check_ok(suite, suite_submit(suite, 0, NULL, good, 1, b, 1));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(bad, 1), suite_at(a, 1)));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(good, 1), suite_at(b, 1)));
     hal_semaphore_fail(bad, HAL_FAILED, "bad");
     check_ok(suite, hal_semaphore_signal(good, 1));
     suite_wait(suite, b, 1);
@@ -121,8 +122,8 @@ static void value_promised_twice(struct suite *suite, uint64_t unused)
     (void)unused;
     struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
     struct hal_semaphore *shared = suite_semaphore(suite, "shared", 0);
-    check_ok(suite, suite_submit(suite, 0, NULL, go, 1, shared, 5));
-    check_ok(suite, suite_submit(suite, 0, NULL, go, 2, shared, 4));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(go, 1), suite_at(shared, 5)));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(go, 2), suite_at(shared, 4)));
     check_ok(suite, hal_semaphore_signal(go, 1));
     suite_wait(suite, shared, 5);
     check_ok(suite, hal_semaphore_signal(go, 2));
@@ -136,7 +137,7 @@ static void timeout_is_no_failure(struct suite *suite, uint64_t unused)
     (void)unused;
     struct hal_semaphore *failed = suite_semaphore(suite, "failed", 0);
     struct hal_semaphore *next = suite_semaphore(suite, "next", 0);
-    check_ok(suite, suite_submit(suite, 0, NULL, failed, 1, next, 1));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(failed, 1), suite_at(next, 1)));
     hal_semaphore_fail(failed, HAL_TIMEOUT, "took too long");
     check_fails(suite, hal_semaphore_wait(failed, 1, SUITE_TIMEOUT_NS), HAL_FAILED,
                 "took too long");
@@ -147,11 +148,11 @@ static void reached_value_cannot_be_promised(struct suite *suite, uint64_t unuse
 {
     (void)unused;
     struct hal_semaphore *reached = suite_semaphore(suite, "reached", 12);
-    check_fails(suite, suite_submit(suite, 0, NULL, NULL, 0, reached, 12), HAL_INVALID, "reached",
-                "12");
-    check_fails(suite, suite_submit(suite, 0, NULL, NULL, 0, reached, 3), HAL_INVALID, "reached",
-                "12", "3");
-    check_ok(suite, suite_submit(suite, 0, NULL, NULL, 0, reached, 13));
+    check_fails(suite, suite_submit(suite, 0, NULL, SUITE_NONE, suite_at(reached, 12)), HAL_INVALID,
+                "reached", "12");
+    check_fails(suite, suite_submit(suite, 0, NULL, SUITE_NONE, suite_at(reached, 3)), HAL_INVALID,
+                "reached", "12", "3");
+    check_ok(suite, suite_submit(suite, 0, NULL, SUITE_NONE, suite_at(reached, 13)));
     suite_wait(suite, reached, 13);
 }
 

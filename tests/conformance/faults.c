@@ -76,7 +76,7 @@ static void fails_by_name(struct suite *suite, uint64_t kernel)
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
     suite_clear(suite, x, 0);
     check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, (uint32_t)kernel, 1, 32),
-                                 NULL, 0, done, 1));
+                                 SUITE_NONE, suite_at(done, 1)));
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, names[kernel]);
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED,
                 "command buffer 'faulting', dispatch 0: ");
@@ -91,8 +91,8 @@ static void division_by_zero(struct suite *suite, uint64_t unused)
     struct hal_buffer *x = suite_buffer(suite, "x", 4096);
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
     suite_clear(suite, x, 0);
-    check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, DIVIDE, 0, 1), NULL, 0,
-                                 done, 1));
+    check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, DIVIDE, 0, 1), SUITE_NONE,
+                                 suite_at(done, 1)));
     const enum hal_status status = hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS);
     if (status != HAL_OK)
         check_fails(suite, status, HAL_FAILED, "divide");
@@ -114,7 +114,7 @@ static void the_kernel_works_on(struct suite *suite, uint64_t rounds)
             wanted[k] = 31 - k;
         check_buffer(suite, x, 0, wanted, sizeof wanted);
         check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_GROUP, 1, 100),
-                                     NULL, 0, done, 1));
+                                     SUITE_NONE, suite_at(done, 1)));
         check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_group");
     }
 }
@@ -132,9 +132,9 @@ static void dependents_fail(struct suite *suite, uint64_t unused)
     suite_write(suite, x, 0, &before, 4);
     check_ok(suite, hal_command_fill(fill, x, 0, 4, 7, 1));
     check_ok(suite, hal_command_buffer_end(fill));
-    check_ok(suite, suite_submit(suite, 0, fill, first, 1, second, 1));
-    check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_LOAD, 1, 4), NULL, 0,
-                                 first, 1));
+    check_ok(suite, suite_submit(suite, 0, fill, suite_at(first, 1), suite_at(second, 1)));
+    check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_LOAD, 1, 4),
+                                 SUITE_NONE, suite_at(first, 1)));
     check_fails(suite, hal_semaphore_wait(second, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_load");
     check_buffer(suite, x, 0, &before, 4);
 }
@@ -159,8 +159,8 @@ static void others_go_on(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_command_buffer_end(numbers));
     for (uint64_t i = 1; i <= 20; i++) {
         check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, WILD_STORE, 1, 64),
-                                     NULL, 0, i == 20 ? bad : NULL, 1));
-        check_ok(suite, suite_submit(suite, 0, numbers, good, i - 1, good, i));
+                                     SUITE_NONE, suite_at(i == 20 ? bad : NULL, 1)));
+        check_ok(suite, suite_submit(suite, 0, numbers, suite_at(good, i - 1), suite_at(good, i)));
     }
     suite_wait(suite, good, 20);
     check_fails(suite, hal_semaphore_wait(bad, 1, SUITE_TIMEOUT_NS), HAL_FAILED, "wild_store");

@@ -199,8 +199,10 @@ static void every_run_reads_again(struct suite *suite, uint64_t runs)
         struct hal_command_buffer *update = suite_commands(suite, NULL, HAL_ONE_SHOT);
         check_ok(suite, hal_command_update(update, &count, counts, 0, 4));
         check_ok(suite, hal_command_buffer_end(update));
-        check_ok(suite, suite_submit(suite, 0, update, order, 2 * i + 1, order, 2 * i + 2));
-        check_ok(suite, suite_submit(suite, 0, commands, order, 2 * i + 2, order, 2 * i + 3));
+        check_ok(suite, suite_submit(suite, 0, update, suite_at(order, 2 * i + 1),
+                                     suite_at(order, 2 * i + 2)));
+        check_ok(suite, suite_submit(suite, 0, commands, suite_at(order, 2 * i + 2),
+                                     suite_at(order, 2 * i + 3)));
         wanted += count * 64;
     }
     check_ok(suite, hal_semaphore_signal(order, 1));
@@ -261,7 +263,7 @@ static void over_the_limit(struct suite *suite, uint64_t which)
              hal_command_dispatch_indirect(commands, suite_kernels(suite), tries[which].kernel,
                                            counts_buffer(suite, wrong[0], wrong[1], wrong[2]), 0));
     check_ok(suite, hal_command_buffer_end(commands));
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
+    check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(done, 1)));
     const char *const *texts = tries[which].texts;
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_TIMEOUT_NS), HAL_INVALID, texts[0],
                 texts[1], texts[2], "sums");

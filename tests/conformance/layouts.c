@@ -87,18 +87,19 @@ static struct hal_binding whole(struct hal_buffer *buffer)
     return (struct hal_binding){buffer, 0, HAL_WHOLE_BUFFER};
 }
 
+#define BINDINGS(...) ((const struct hal_binding[2]){__VA_ARGS__})
+
 static void push(struct suite *suite, struct rig *rig, struct hal_set_layout *layout, uint32_t set,
-                 struct hal_binding first, struct hal_binding second, const uint64_t *offsets,
-                 size_t offset_count)
+                 const struct hal_binding bindings[2], const uint64_t *offset)
 {
-    const struct hal_binding bindings[2] = {first, second};
-    check_ok(suite, hal_command_push_set(rig->commands, &(struct hal_push_set_desc){
-                                                            .layout = layout,
-                                                            .set = set,
-                                                            .bindings = bindings,
-                                                            .binding_count = second.buffer ? 2 : 1,
-                                                            .dynamic_offsets = offsets,
-                                                            .dynamic_offset_count = offset_count}));
+    check_ok(suite,
+             hal_command_push_set(rig->commands, &(struct hal_push_set_desc){
+                                                     .layout = layout,
+                                                     .set = set,
+                                                     .bindings = bindings,
+                                                     .binding_count = bindings[1].buffer ? 2 : 1,
+                                                     .dynamic_offsets = offset,
+                                                     .dynamic_offset_count = offset != NULL}));
 }
 
 static void dispatch(struct suite *suite, struct rig *rig, uint32_t entry)
@@ -117,9 +118,10 @@ static void two_sets(struct suite *suite, uint64_t by_indirect)
     struct hal_buffer *product = words(suite, "product", 0, 0, WORDS);
     struct hal_buffer *counts = suite_buffer(suite, "counts", 12);
     suite_write(suite, counts, 0, one, 12);
-    push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
-    push(suite, &rig, rig.in, 0, whole(words(suite, "a", 5, 3, WORDS)),
-         whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
+    push(suite, &rig, rig.out, 1, BINDINGS(whole(sum), whole(product)), NULL);
+    push(suite, &rig, rig.in, 0,
+         BINDINGS(whole(words(suite, "a", 5, 3, WORDS)), whole(words(suite, "b", 100, 1, WORDS))),
+         NULL);
     check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
     if (by_indirect)
         check_ok(suite,
@@ -157,8 +159,9 @@ static void imported_memory_in_sets(struct suite *suite, uint64_t argument)
         for (uint32_t i = 0; i < WORDS; i++)
             memory[0][i] = i + round;
         rig.commands = suite_commands(suite, "round", HAL_ONE_SHOT);
-        push(suite, &rig, rig.in, 0, whole(in), whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
-        push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
+        push(suite, &rig, rig.in, 0, BINDINGS(whole(in), whole(words(suite, "b", 100, 1, WORDS))),
+             NULL);
+        push(suite, &rig, rig.out, 1, BINDINGS(whole(sum), whole(product)), NULL);
         check_ok(suite, hal_command_push_constants(rig.commands, 0, &round, 4));
         dispatch(suite, &rig, COMBINE);
         suite_run(suite, rig.commands);
@@ -183,7 +186,7 @@ static void four_sets(struct suite *suite, uint64_t plainly)
         if (plainly)
             check_ok(suite, hal_command_push_descriptor_set(rig.commands, set, &binding, 1));
         else
-            push(suite, &rig, rig.single, set, binding, (struct hal_binding){0}, NULL, 0);
+            push(suite, &rig, rig.single, set, BINDINGS(binding), NULL);
     }
     dispatch(suite, &rig, FOUR);
     suite_run(suite, rig.commands);
@@ -210,15 +213,15 @@ static void read_and_then_written(struct suite *suite, uint64_t unused)
     struct hal_buffer *sum = words(suite, "sum", 2, 1, WORDS),
                       *out = words(suite, "out", 0, 0, WORDS);
     struct hal_buffer *product = words(suite, "product", 0, 0, WORDS);
-    const struct hal_binding part = whole(words(suite, "part", 1, 1, WORDS)), none = {0};
-    push(suite, &rig, rig.single, 0, part, none, NULL, 0);
-    push(suite, &rig, reading, 1, whole(sum), whole(product), NULL, 0);
-    push(suite, &rig, rig.single, 2, part, none, NULL, 0);
-    push(suite, &rig, rig.single, 3, whole(out), none, NULL, 0);
+    const struct hal_binding part = whole(words(suite, "part", 1, 1, WORDS));
+    push(suite, &rig, rig.single, 0, BINDINGS(part), NULL);
+    push(suite, &rig, reading, 1, BINDINGS(whole(sum), whole(product)), NULL);
+    push(suite, &rig, rig.single, 2, BINDINGS(part), NULL);
+    push(suite, &rig, rig.single, 3, BINDINGS(whole(out)), NULL);
     dispatch(suite, &rig, FOUR);
     check_ok(suite, hal_command_barrier(rig.commands, NULL));
-    push(suite, &rig, rig.in, 0, part, whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
-    push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
+    push(suite, &rig, rig.in, 0, BINDINGS(part, whole(words(suite, "b", 100, 1, WORDS))), NULL);
+    push(suite, &rig, rig.out, 1, BINDINGS(whole(sum), whole(product)), NULL);
     check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
     dispatch(suite, &rig, COMBINE);
     suite_run(suite, rig.commands);
@@ -244,9 +247,10 @@ static void dynamic_offsets(struct suite *suite, uint64_t rounds)
     check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
     for (uint32_t i = 0; i < rounds; i++) {
         const uint64_t from = (rounds - 1 - i) * WORDS * 4, to = i * WORDS * 4;
-        push(suite, &rig, rig.in, 0, (struct hal_binding){a, 0, WORDS * 4}, whole(b), &from, 1);
-        push(suite, &rig, rig.out, 1, whole(sum), (struct hal_binding){product, to, WORDS * 4}, &to,
-             1);
+        push(suite, &rig, rig.in, 0, BINDINGS((struct hal_binding){a, 0, WORDS * 4}, whole(b)),
+             &from);
+        push(suite, &rig, rig.out, 1,
+             BINDINGS(whole(sum), (struct hal_binding){product, to, WORDS * 4}), &to);
         dispatch(suite, &rig, COMBINE);
         for (uint32_t w = 0; w < WORDS; w++)
             wanted[i * WORDS + w] = 1 + (uint32_t)(rounds - 1 - i) * WORDS + w + 1000;

@@ -341,8 +341,8 @@ static void ring_of_queues(struct suite *suite, uint64_t rounds)
         suite_dispatch(suite, commands,
                        &(struct suite_launch){KERNEL_CHAIN, {1, 1, 1}, {x}, {(uint32_t)i}, 1});
         check_ok(suite, hal_command_buffer_end(commands));
-        check_ok(suite,
-                 suite_submit(suite, (uint64_t)1 << i % queues, commands, turn, i, turn, i + 1));
+        check_ok(suite, suite_submit(suite, (uint64_t)1 << i % queues, commands, suite_at(turn, i),
+                                     suite_at(turn, i + 1)));
     }
     check_ok(suite, hal_semaphore_signal(turn, 1));
     suite_wait(suite, turn, rounds * queues + 1);
@@ -359,9 +359,9 @@ static void queues_do_not_block_each_other(struct suite *suite, uint64_t unused)
     struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
     struct hal_semaphore *slow = suite_semaphore(suite, "slow", 0);
     struct hal_semaphore *quick = suite_semaphore(suite, "quick", 0);
-    check_ok(suite, suite_submit(suite, 1, NULL, go, 1, slow, 1));
+    check_ok(suite, suite_submit(suite, 1, NULL, suite_at(go, 1), suite_at(slow, 1)));
     for (uint64_t i = 1; i <= 10; i++)
-        check_ok(suite, suite_submit(suite, 2, NULL, NULL, 0, quick, i));
+        check_ok(suite, suite_submit(suite, 2, NULL, SUITE_NONE, suite_at(quick, i)));
     suite_wait(suite, quick, 10);
     check_fails(suite, hal_semaphore_wait(slow, 1, 0), HAL_TIMEOUT, "slow");
     check_ok(suite, hal_semaphore_signal(go, 1));
@@ -375,9 +375,9 @@ static void one_queue_is_not_blocked(struct suite *suite, uint64_t unused)
     struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
     struct hal_semaphore *first = suite_semaphore(suite, "first", 0);
     struct hal_semaphore *second = suite_semaphore(suite, "second", 0);
-    check_ok(suite, suite_submit(suite, 1, NULL, go, 1, first, 1));
-    check_ok(suite, suite_submit(suite, 1, NULL, NULL, 0, go, 1));
-    check_ok(suite, suite_submit(suite, 1, NULL, first, 1, second, 1));
+    check_ok(suite, suite_submit(suite, 1, NULL, suite_at(go, 1), suite_at(first, 1)));
+    check_ok(suite, suite_submit(suite, 1, NULL, SUITE_NONE, suite_at(go, 1)));
+    check_ok(suite, suite_submit(suite, 1, NULL, suite_at(first, 1), suite_at(second, 1)));
     suite_wait(suite, second, 1);
 }
 
@@ -390,7 +390,8 @@ static void every_affinity(struct suite *suite, uint64_t unused)
     const uint64_t all = queues == 64 ? UINT64_MAX : ((uint64_t)1 << queues) - 1;
     const uint64_t most = queues > 8 ? 255 : all;
     for (uint64_t mask = 0; mask <= most; mask++) {
-        check_ok(suite, suite_submit(suite, mask, NULL, done, mask, done, mask + 1));
+        check_ok(suite,
+                 suite_submit(suite, mask, NULL, suite_at(done, mask), suite_at(done, mask + 1)));
         suite_wait(suite, done, mask + 1);
     }
 }

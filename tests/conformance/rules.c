@@ -208,6 +208,22 @@ static void waits_and_queues(struct suite *suite, uint64_t unused)
                     suite_info(suite)->uri);
 }
 
+static enum hal_status make_executable(struct suite *suite, const char *label,
+                                       struct hal_executable **out_executable)
+{
+    const struct hal_entry_point entry = {suite_entry(suite, "plus_one"), {4, 1, 1}, 0, 0};
+    const struct hal_executable_variant source =
+        suite_variant(suite, "kernel void plus_one(device uint *x [[buffer(0)]]) { x[0] += 1; }\n",
+                      MODULE_PLUS_ONE);
+    const struct hal_executable_desc desc = {.label = label,
+                                             .format = source.format,
+                                             .data = source.data,
+                                             .bytes = source.bytes,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1};
+    return hal_executable_create(suite_device(suite), &desc, out_executable);
+}
+
 /* Labels are kept whole or refused, whatever they name. */
 static void labels(struct suite *suite, uint64_t bytes)
 {
@@ -231,21 +247,11 @@ static void labels(struct suite *suite, uint64_t bytes)
     const struct hal_set_layout_desc of_set = {.label = label};
     const struct hal_pipeline_layout_desc of_pipeline = {.label = label};
     const struct hal_executable_cache_desc of_cache = {.label = label};
-    const struct hal_entry_point entry = {suite_entry(suite, "plus_one"), {4, 1, 1}, 0, 0};
-    const struct hal_executable_variant source =
-        suite_variant(suite, "kernel void plus_one(device uint *x [[buffer(0)]]) { x[0] += 1; }\n",
-                      MODULE_PLUS_ONE);
-    const struct hal_executable_desc of_executable = {.label = label,
-                                                      .format = source.format,
-                                                      .data = source.data,
-                                                      .bytes = source.bytes,
-                                                      .entry_points = &entry,
-                                                      .entry_point_count = 1};
     const enum hal_status statuses[] = {
         hal_set_layout_create(device, &of_set, &set),
         hal_pipeline_layout_create(device, &of_pipeline, &pipeline),
         hal_executable_cache_create(device, &of_cache, &cache),
-        hal_executable_create(device, &of_executable, &executable),
+        make_executable(suite, label, &executable),
         hal_buffer_create(device, &of_buffer, &buffer),
         hal_buffer_subspan(suite_buffer(suite, "whole", 64), 0, 8, label, &subspan),
         hal_semaphore_create(device, label, 0, &semaphore),

@@ -57,7 +57,8 @@ static void skipped_values_are_reached(struct suite *suite, uint64_t unused)
     struct hal_semaphore *done[5];
     for (uint64_t i = 0; i < 5; i++) {
         done[i] = suite_semaphore(suite, "done", 0);
-        check_ok(suite, suite_submit(suite, 0, NULL, semaphore, 10 * i + 1, done[i], 1));
+        check_ok(suite, suite_submit(suite, 0, NULL, suite_at(semaphore, 10 * i + 1),
+                                     suite_at(done[i], 1)));
     }
     check_ok(suite, hal_semaphore_signal(semaphore, 35));
     for (uint64_t i = 0; i < 4; i++)
@@ -194,7 +195,7 @@ static void wait_before_signal(struct suite *suite, uint64_t steps)
         suite_dispatch(suite, commands,
                        &(struct suite_launch){KERNEL_CHAIN, {1, 1, 1}, {x}, {(uint32_t)i}, 1});
         check_ok(suite, hal_command_buffer_end(commands));
-        check_ok(suite, suite_submit(suite, 0, commands, turn, i, turn, i + 1));
+        check_ok(suite, suite_submit(suite, 0, commands, suite_at(turn, i), suite_at(turn, i + 1)));
     }
     check_fails(suite, hal_device_wait_idle(suite_device(suite), SHORT_NS), HAL_TIMEOUT, "turn");
     check_ok(suite, hal_semaphore_signal(turn, 1));
@@ -236,9 +237,9 @@ static void wait_for_the_past(struct suite *suite, uint64_t unused)
     (void)unused;
     struct hal_semaphore *past = suite_semaphore(suite, "past", 100);
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
-    check_ok(suite, suite_submit(suite, 0, NULL, past, 50, done, 1));
-    check_ok(suite, suite_submit(suite, 0, NULL, past, 0, done, 2));
-    check_ok(suite, suite_submit(suite, 0, NULL, past, 100, done, 3));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(past, 50), suite_at(done, 1)));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(past, 0), suite_at(done, 2)));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(past, 100), suite_at(done, 3)));
     suite_wait(suite, done, 3);
 }
 
@@ -248,7 +249,7 @@ static void long_line(struct suite *suite, uint64_t length)
     uint64_t value = 0;
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
     for (uint64_t i = 1; i <= length; i++)
-        check_ok(suite, suite_submit(suite, 0, NULL, line, i, line, i + 1));
+        check_ok(suite, suite_submit(suite, 0, NULL, suite_at(line, i), suite_at(line, i + 1)));
     check_ok(suite, hal_semaphore_signal(line, 1));
     suite_wait(suite, line, length + 1);
     check_ok(suite, hal_semaphore_query(line, &value));
@@ -271,7 +272,8 @@ static void fan_out_and_in(struct suite *suite, uint64_t width)
         middle[i] = (struct hal_semaphore_value){suite_semaphore(suite, "middle", 0), 1};
         check_ok(suite, hal_command_fill(commands, x, i, 1, (uint32_t)i, 1));
         check_ok(suite, hal_command_buffer_end(commands));
-        check_ok(suite, suite_submit(suite, 0, commands, start, 1, middle[i].semaphore, 1));
+        check_ok(suite, suite_submit(suite, 0, commands, suite_at(start, 1),
+                                     suite_at(middle[i].semaphore, 1)));
         wanted[i] = (uint8_t)i;
     }
     const struct hal_submit_desc desc = {.waits = middle,
@@ -322,9 +324,9 @@ static void kept_by_a_submission(struct suite *suite, uint64_t unused)
     struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
     struct hal_semaphore *end = suite_semaphore(suite, "end", 0), *middle;
     check_ok(suite, hal_semaphore_create(suite_device(suite), "middle", 0, &middle));
-    enum hal_status status = suite_submit(suite, 0, NULL, middle, 1, end, 1);
+    enum hal_status status = suite_submit(suite, 0, NULL, suite_at(middle, 1), suite_at(end, 1));
     if (status == HAL_OK)
-        status = suite_submit(suite, 0, NULL, go, 1, middle, 1);
+        status = suite_submit(suite, 0, NULL, suite_at(go, 1), suite_at(middle, 1));
     hal_semaphore_release(middle);
     check_ok(suite, status);
     check_ok(suite, hal_semaphore_signal(go, 1));
@@ -346,7 +348,7 @@ static void idle_means_done(struct suite *suite, uint64_t unused)
     suite_dispatch(suite, commands,
                    &(struct suite_launch){KERNEL_SPIN, {WORDS / 64, 1, 1}, {x}, {STEPS}, 1});
     check_ok(suite, hal_command_buffer_end(commands));
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0));
+    check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE));
     check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
     for (uint32_t i = 0; i < WORDS; i++) {
         for (uint32_t n = 0; n < STEPS; n++)
@@ -359,7 +361,7 @@ static void idle_times_out(struct suite *suite, uint64_t timeout_ns)
 {
     struct hal_semaphore *go = suite_semaphore(suite, "the gate", 2);
     struct hal_device *device = suite_device(suite);
-    check_ok(suite, suite_submit(suite, 0, NULL, go, 3, NULL, 0));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(go, 3), SUITE_NONE));
     const int64_t begin_ns = now_ns();
     check_fails(suite, hal_device_wait_idle(device, (int64_t)timeout_ns), HAL_TIMEOUT, "the gate",
                 "3", "2");
@@ -374,7 +376,7 @@ static void idle_after_failure(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_semaphore *bad = suite_semaphore(suite, "bad", 0);
-    check_ok(suite, suite_submit(suite, 0, NULL, bad, 1, NULL, 0));
+    check_ok(suite, suite_submit(suite, 0, NULL, suite_at(bad, 1), SUITE_NONE));
     hal_semaphore_fail(bad, HAL_FAILED, "bad");
     check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
 }

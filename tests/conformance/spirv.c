@@ -13,6 +13,7 @@ struct place {
     uint32_t set, binding;
     const void *before;
     uint64_t bytes;
+    struct hal_buffer *buffer; /* of run */
 };
 
 static struct hal_executable_desc describe(const struct hal_executable_variant *module,
@@ -31,14 +32,14 @@ static struct hal_executable_desc describe(const struct hal_executable_variant *
     }
 
 static void push(struct suite *suite, struct hal_command_buffer *commands, uint32_t set,
-                 const struct place *places, struct hal_buffer *const *buffers, size_t count)
+                 const struct place *places, size_t count)
 {
     struct hal_binding bindings[HAL_MAX_BINDINGS] = {{0}};
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         if (places[i].set != set)
             continue;
-        bindings[places[i].binding] = (struct hal_binding){buffers[i], 0, HAL_WHOLE_BUFFER};
+        bindings[places[i].binding] = (struct hal_binding){places[i].buffer, 0, HAL_WHOLE_BUFFER};
         used = places[i].binding + 1 > used ? places[i].binding + 1 : used;
     }
     if (used)
@@ -47,17 +48,16 @@ static void push(struct suite *suite, struct hal_command_buffer *commands, uint3
 
 /* Dispatches `groups` of the only entry point. */
 static void run(struct suite *suite, const struct hal_executable_desc *desc, uint32_t groups,
-                uint32_t constant, const struct place *places, struct hal_buffer **buffers,
-                size_t count)
+                uint32_t constant, struct place *places, size_t count)
 {
     struct hal_executable *executable = suite_executable(suite, desc);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     for (size_t i = 0; i < count; i++) {
-        buffers[i] = suite_buffer(suite, NULL, places[i].bytes);
-        suite_write(suite, buffers[i], 0, places[i].before, places[i].bytes);
+        places[i].buffer = suite_buffer(suite, NULL, places[i].bytes);
+        suite_write(suite, places[i].buffer, 0, places[i].before, places[i].bytes);
     }
     for (uint32_t set = 0; set < HAL_MAX_SETS; set++)
-        push(suite, commands, set, places, buffers, count);
+        push(suite, commands, set, places, count);
     if (desc->entry_points[0].constant_bytes)
         check_ok(suite, hal_command_push_constants(commands, 0, &constant, sizeof constant));
     check_ok(suite, hal_command_dispatch(commands, executable, 0, (uint32_t[3]){groups, 1, 1}));
@@ -70,16 +70,15 @@ static void add(struct suite *suite, uint64_t constant)
 {
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 4, 0};
     uint32_t x[N], wanted[N];
-    struct hal_buffer *buffer;
     suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < N; i++) {
         x[i] = i * i;
         wanted[i] = i * i + (uint32_t)constant;
     }
-    const struct place place = {0, 0, x, sizeof x};
+    struct place place = {0, 0, x, sizeof x};
     const struct hal_executable_desc desc = describe(MODULE(spv_add), &entry);
-    run(suite, &desc, N / 64, (uint32_t)constant, &place, &buffer, 1);
-    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+    run(suite, &desc, N / 64, (uint32_t)constant, &place, 1);
+    check_buffer(suite, place.buffer, 0, wanted, sizeof wanted);
 }
 
 static void specialized(struct suite *suite, uint64_t factor)
@@ -87,18 +86,17 @@ static void specialized(struct suite *suite, uint64_t factor)
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     const struct hal_constant constant = {7, HAL_CONSTANT_UINT32, (uint32_t)factor};
     uint32_t x[64], wanted[64];
-    struct hal_buffer *buffer;
     suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < 64; i++) {
         x[i] = i + 1;
         wanted[i] = (i + 1) * (factor ? (uint32_t)factor : 3);
     }
-    const struct place place = {0, 0, x, sizeof x};
+    struct place place = {0, 0, x, sizeof x};
     struct hal_executable_desc desc = describe(MODULE(spv_scale), &entry);
     desc.constants = &constant;
     desc.constant_count = factor ? 1 : 0;
-    run(suite, &desc, 1, 0, &place, &buffer, 1);
-    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+    run(suite, &desc, 1, 0, &place, 1);
+    check_buffer(suite, place.buffer, 0, wanted, sizeof wanted);
 }
 
 static void sets(struct suite *suite, uint64_t unused)
@@ -106,7 +104,6 @@ static void sets(struct suite *suite, uint64_t unused)
     (void)unused;
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     uint32_t a[64], b[64], c[64], d[64] = {0}, wanted[64];
-    struct hal_buffer *buffers[4];
     suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < 64; i++) {
         a[i] = i;
@@ -114,11 +111,11 @@ static void sets(struct suite *suite, uint64_t unused)
         c[i] = 7;
         wanted[i] = 1000 * a[i] + b[i] - c[i];
     }
-    const struct place places[4] = {
+    struct place places[4] = {
         {0, 3, a, sizeof a}, {1, 0, b, sizeof b}, {2, 30, c, sizeof c}, {3, 1, d, sizeof d}};
     const struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
-    run(suite, &desc, 1, 0, places, buffers, 4);
-    check_buffer(suite, buffers[3], 0, wanted, sizeof wanted);
+    run(suite, &desc, 1, 0, places, 4);
+    check_buffer(suite, places[3].buffer, 0, wanted, sizeof wanted);
 }
 
 /* Sums of workgroups through shared memory and subgroups. */
@@ -127,28 +124,26 @@ static void sums(struct suite *suite, uint64_t groups)
     static const struct hal_entry_point entry = {"main", {128, 1, 1}, 0, 0};
     uint32_t *x = suite_memory(suite, groups * 128 * 4), *y = suite_memory(suite, groups * 4);
     uint32_t *wanted = suite_memory(suite, groups * 4);
-    struct hal_buffer *buffers[2];
     suite_need(suite, HAL_FORMAT_SPIRV);
     suite_random_bytes(suite, x, groups * 128 * 4);
     for (uint64_t i = 0; i < groups * 128; i++)
         wanted[i / 128] += x[i];
-    const struct place places[2] = {{0, 0, x, groups * 128 * 4}, {0, 1, y, groups * 4}};
+    struct place places[2] = {{0, 0, x, groups * 128 * 4}, {0, 1, y, groups * 4}};
     const struct hal_executable_desc desc = describe(MODULE(spv_sum), &entry);
-    run(suite, &desc, (uint32_t)groups, 0, places, buffers, 2);
-    check_buffer(suite, buffers[1], 0, wanted, groups * 4);
+    run(suite, &desc, (uint32_t)groups, 0, places, 2);
+    check_buffer(suite, places[1].buffer, 0, wanted, groups * 4);
 }
 
 static void array_length(struct suite *suite, uint64_t words)
 {
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     uint32_t *x = suite_memory(suite, words * 4), y = 0;
-    struct hal_buffer *buffers[2];
     suite_need(suite, HAL_FORMAT_SPIRV);
-    const struct place places[2] = {{0, 0, x, words * 4}, {0, 1, &y, 4}};
+    struct place places[2] = {{0, 0, x, words * 4}, {0, 1, &y, 4}};
     const struct hal_executable_desc desc = describe(MODULE(spv_length), &entry);
     const uint32_t wanted = (uint32_t)words;
-    run(suite, &desc, 1, 0, places, buffers, 2);
-    check_buffer(suite, buffers[1], 0, &wanted, 4);
+    run(suite, &desc, 1, 0, places, 2);
+    check_buffer(suite, places[1].buffer, 0, &wanted, 4);
 }
 
 static void reflection(struct suite *suite, uint64_t unused)

@@ -134,10 +134,10 @@ void suite_check_bytes(struct suite *suite, const char *file, int line, const vo
     suite_check_bytes(suite, __FILE__, __LINE__, got, wanted, bytes)
 
 /* The buffer holds exactly these bytes from `offset`. */
-void suite_check_buffer(struct suite *suite, const char *file, int line, struct hal_buffer *buffer,
-                        uint64_t offset, const void *wanted, uint64_t bytes);
+const void *suite_bytes(struct suite *suite, struct hal_buffer *buffer, uint64_t offset,
+                        uint64_t bytes);
 #define check_buffer(suite, buffer, offset, wanted, bytes)                                         \
-    suite_check_buffer(suite, __FILE__, __LINE__, buffer, offset, wanted, bytes)
+    check_bytes(suite, suite_bytes(suite, buffer, offset, bytes), wanted, bytes)
 
 /* ---- Objects that end with the case --------------------------------------------------------- */
 
@@ -209,11 +209,16 @@ void suite_read(struct suite *suite, struct hal_buffer *buffer, uint64_t offset,
 /* The host writes `byte` everywhere. */
 void suite_clear(struct suite *suite, struct hal_buffer *buffer, uint8_t byte);
 
-/* Submits to the queues; a NULL semaphore means none. */
+static inline struct hal_semaphore_value suite_at(struct hal_semaphore *semaphore, uint64_t value)
+{
+    return (struct hal_semaphore_value){semaphore, value};
+}
+#define SUITE_NONE suite_at(NULL, 0)
+
+/* Submits to the queues. */
 enum hal_status suite_submit(struct suite *suite, uint64_t queues,
-                             struct hal_command_buffer *commands, struct hal_semaphore *wait,
-                             uint64_t wait_value, struct hal_semaphore *signal,
-                             uint64_t signal_value) HAL_CHECKED;
+                             struct hal_command_buffer *commands, struct hal_semaphore_value wait,
+                             struct hal_semaphore_value signal) HAL_CHECKED;
 void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t value);
 
 /* Submits an ended command buffer and waits; suite_run ends it before. */

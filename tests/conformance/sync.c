@@ -176,9 +176,9 @@ static void run_two(struct suite *suite, struct hal_command_buffer *a, struct ha
         check_ok(suite, hal_queue_submit(suite_device(suite), &desc));
     } else {
         const uint64_t last = (uint64_t)1 << (suite_info(suite)->queue_count - 1);
-        check_ok(suite,
-                 suite_submit(suite, means == BY_OTHER_QUEUE ? last : 1, b, done, 1, done, 2));
-        check_ok(suite, suite_submit(suite, 1, a, NULL, 0, done, 1));
+        check_ok(suite, suite_submit(suite, means == BY_OTHER_QUEUE ? last : 1, b,
+                                     suite_at(done, 1), suite_at(done, 2)));
+        check_ok(suite, suite_submit(suite, 1, a, SUITE_NONE, suite_at(done, 1)));
     }
     suite_wait(suite, done, 2);
 }

@@ -164,7 +164,7 @@ static void submit_often(struct suite *suite, void *user)
 {
     const struct share *share = user;
     for (int i = 0; i < ROUNDS; i++)
-        check_ok(suite, suite_submit(suite, 0, share->commands, NULL, 0, NULL, 0));
+        check_ok(suite, suite_submit(suite, 0, share->commands, SUITE_NONE, SUITE_NONE));
 }
 
 static void one_reusable_from_all(struct suite *suite, uint64_t unused)
@@ -187,7 +187,7 @@ static void submit_once(struct suite *suite, void *user)
 {
     const struct share *share = user;
     suite_wait(suite, share->semaphores[0], 1);
-    const enum hal_status status = suite_submit(suite, 0, share->commands, NULL, 0, NULL, 0);
+    const enum hal_status status = suite_submit(suite, 0, share->commands, SUITE_NONE, SUITE_NONE);
     if (status != HAL_OK)
         check_fails(suite, status, HAL_INVALID, "one-shot");
 }
@@ -242,8 +242,8 @@ static void pass_by_device(struct suite *suite, void *user)
             suite, commands,
             &(struct suite_launch){KERNEL_CHAIN, {1, 1, 1}, {share->buffer}, {share->number}, 1});
         check_ok(suite, hal_command_buffer_end(commands));
-        check_ok(suite, suite_submit(suite, queue, commands, share->semaphores[0], turn,
-                                     share->semaphores[0], turn + 1));
+        check_ok(suite, suite_submit(suite, queue, commands, suite_at(share->semaphores[0], turn),
+                                     suite_at(share->semaphores[0], turn + 1)));
     }
 }
 
@@ -372,7 +372,7 @@ static void idle_often(struct suite *suite, void *user)
         struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
         check_ok(suite, hal_command_fill(commands, x, 0, 4, wanted, 4));
         check_ok(suite, hal_command_buffer_end(commands));
-        check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0));
+        check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE));
         check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_TIMEOUT_NS));
         check_buffer(suite, x, 0, &wanted, 4);
     }

@@ -56,7 +56,7 @@ static void mapped(struct suite *suite, uint64_t use)
     record(suite, commands, (enum use)use, buffer);
     check_ok(suite, hal_command_buffer_end(commands));
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 4, 8);
-    const enum hal_status status = suite_submit(suite, 0, commands, NULL, 0, NULL, 0);
+    const enum hal_status status = suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE);
     char message[256];
     snprintf(message, sizeof message, "%s", hal_message());
     check_ok(suite, hal_buffer_unmap(&mapping));
@@ -80,7 +80,7 @@ static void beside(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_command_fill(commands, part, 0, HALF, 0x22, 1));
     check_ok(suite, hal_command_buffer_end(commands));
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ | HAL_MAP_WRITE, 100, HALF - 100);
-    const enum hal_status status = suite_submit(suite, 0, commands, NULL, 0, NULL, 0);
+    const enum hal_status status = suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE);
     memset(mapping.data, 0x33, HALF - 100);
     check_ok(suite, hal_buffer_unmap(&mapping));
     check_ok(suite, status);
@@ -133,18 +133,19 @@ static void persistently(struct suite *suite, uint64_t unused)
  * end inside a word. */
 enum way { BY_BUFFER, BY_PARTS, BY_PERSISTENT, BY_ODD_END };
 
-static void map_meanwhile(struct suite *suite, struct hal_buffer *still, uint32_t mode,
-                          uint64_t offset, uint64_t bytes, struct hal_semaphore *done,
-                          struct hal_mapping *out_last)
+static struct hal_mapping map_meanwhile(struct suite *suite, struct hal_buffer *still,
+                                        uint32_t mode, uint64_t offset, uint64_t bytes,
+                                        struct hal_semaphore *done)
 {
     uint64_t reached = 0;
-    *out_last = map(suite, still, mode, offset, bytes);
+    struct hal_mapping last = map(suite, still, mode, offset, bytes);
     while (reached == 0) {
-        check_ok(suite, hal_buffer_unmap(out_last));
-        *out_last = map(suite, still, mode, offset, bytes);
-        check(suite, ((const uint8_t *)out_last->data)[HALF - 1] == 0x11);
+        check_ok(suite, hal_buffer_unmap(&last));
+        last = map(suite, still, mode, offset, bytes);
+        check(suite, ((const uint8_t *)last.data)[HALF - 1] == 0x11);
         check_ok(suite, hal_semaphore_query(done, &reached));
     }
+    return last;
 }
 
 static void during_work(struct suite *suite, uint64_t way)
@@ -163,7 +164,6 @@ static void during_work(struct suite *suite, uint64_t way)
     struct hal_buffer *first = buffer;
     struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
-    struct hal_mapping last;
     if (way == BY_PARTS) {
         check_ok(suite, hal_buffer_subspan(buffer, 0, HALF, "first", &first));
         suite_own_buffer(suite, first);
@@ -175,9 +175,9 @@ static void during_work(struct suite *suite, uint64_t way)
     }
     check_ok(suite, hal_command_fill(commands, buffer, busy, HALF, 0x22, 1));
     check_ok(suite, hal_command_buffer_end(commands));
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
-    map_meanwhile(suite, first, mode, still, way == BY_PERSISTENT ? BYTES : bytes - HALF, done,
-                  &last);
+    check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(done, 1)));
+    struct hal_mapping last =
+        map_meanwhile(suite, first, mode, still, way == BY_PERSISTENT ? BYTES : bytes - HALF, done);
     memset(wanted, 0x11, sizeof wanted);
     memset(wanted + busy, 0x22, HALF);
     if (way == BY_PERSISTENT) {
@@ -289,7 +289,7 @@ static void submitted_after_its_end(struct suite *suite, uint64_t use)
     for (int i = 0; i < 2; i++)
         suite_submit_and_wait(suite, commands);
     give_back(suite, buffer);
-    check_fails(suite, suite_submit(suite, 0, commands, NULL, 0, NULL, 0), HAL_INVALID,
+    check_fails(suite, suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE), HAL_INVALID,
                 "command buffer 'list'", "buffer 'lent'", "was freed by hal_queue_dealloca");
 }
 
@@ -332,7 +332,7 @@ static void no_bytes(struct suite *suite, uint64_t unused)
         check_ok(suite, hal_command_copy(commands, other, 0, buffer, offsets[i], 0));
         check_ok(suite, hal_command_update(commands, NULL, buffer, offsets[i], 0));
         check_ok(suite, hal_command_buffer_end(commands));
-        status = suite_submit(suite, 0, commands, NULL, 0, NULL, 0);
+        status = suite_submit(suite, 0, commands, SUITE_NONE, SUITE_NONE);
         if (status == HAL_OK)
             status = hal_queue_fill(device, NULL, buffer, offsets[i], 0, 1, 1);
     }

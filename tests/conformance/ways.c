@@ -24,17 +24,15 @@ void suite_clear(struct suite *suite, struct hal_buffer *buffer, uint8_t byte)
 }
 
 enum hal_status suite_submit(struct suite *suite, uint64_t queues,
-                             struct hal_command_buffer *commands, struct hal_semaphore *wait,
-                             uint64_t wait_value, struct hal_semaphore *signal,
-                             uint64_t signal_value)
+                             struct hal_command_buffer *commands, struct hal_semaphore_value wait,
+                             struct hal_semaphore_value signal)
 {
-    const struct hal_semaphore_value waits = {wait, wait_value}, signals = {signal, signal_value};
     return hal_queue_submit(suite_device(suite), &(struct hal_submit_desc){
                                                      .queues = queues,
-                                                     .waits = &waits,
-                                                     .wait_count = wait ? 1 : 0,
-                                                     .signals = &signals,
-                                                     .signal_count = signal ? 1 : 0,
+                                                     .waits = &wait,
+                                                     .wait_count = wait.semaphore ? 1 : 0,
+                                                     .signals = &signal,
+                                                     .signal_count = signal.semaphore ? 1 : 0,
                                                      .commands = &commands,
                                                      .command_count = commands ? 1 : 0,
                                                  });
@@ -48,7 +46,7 @@ void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t v
 void suite_submit_and_wait(struct suite *suite, struct hal_command_buffer *commands)
 {
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
+    check_ok(suite, suite_submit(suite, 0, commands, SUITE_NONE, suite_at(done, 1)));
     suite_wait(suite, done, 1);
 }
 
