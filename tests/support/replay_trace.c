@@ -65,14 +65,14 @@ static void use_objects(struct trace_builder *b, const uint8_t result[EVERY_BYTE
 {
     const struct trace_semaphore_value gate = {EVERY_GATE, 3}, one = {EVERY_DONE, 1},
                                        two = {EVERY_DONE, 2};
-    builder_submit(b, 0, 0, &gate, 1, &one, 1, (uint64_t[]){EVERY_ONCE, EVERY_AGAIN}, 2);
+    builder_submit(b, 0, 0, VALUES(gate), VALUES(one), IDS(EVERY_ONCE, EVERY_AGAIN));
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, EVERY_GATE, 3, NULL);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_QUERY, EVERY_DONE, 1, NULL);
-    builder_mapping(b, TRACE_BUFFER_MAP, EVERY_B, 1, 1, 0, EVERY_BYTES);
+    builder_map(b, EVERY_B, 1, 1, 0, EVERY_BYTES);
     builder_host_read(b, EVERY_B, 0, result, EVERY_BYTES);
-    builder_mapping(b, TRACE_BUFFER_UNMAP, EVERY_B, 1, 1, 0, EVERY_BYTES);
-    builder_submit(b, 1, 0, NULL, 0, &two, 1, (uint64_t[]){EVERY_AGAIN}, 1);
+    builder_unmap(b, EVERY_B, 1, 1, 0, EVERY_BYTES);
+    builder_submit(b, 1, 0, NO_VALUES, VALUES(two), IDS(EVERY_AGAIN));
     builder_semaphore_wait(b, 1, (struct trace_semaphore_value[]){two, gate}, 2, 1000000000);
     builder_wait_idle(b, INT64_MAX);
     builder_host_read(b, EVERY_B, 8, result + 8, 40);
@@ -93,7 +93,7 @@ void every_build(struct trace_builder *b, bool with_kernel)
     builder_buffer_create(b, EVERY_A, "a", EVERY_BYTES);
     builder_buffer_create(b, EVERY_B, "b", EVERY_BYTES);
     if (with_kernel)
-        builder_executable_create(b, EVERY_SCALE, "scale.metal", scale_source, &point, 1, NULL, 0);
+        builder_executable_create(b, EVERY_SCALE, "scale.metal", scale_source, &point, 1);
     builder_buffer_create(b, EVERY_COUNTS, "counts", 16);
     builder_object_create(b, TRACE_EVENT_CREATE, EVERY_EVENT, "half");
     builder_semaphore_create(b, EVERY_DONE, "done", 0);
@@ -156,8 +156,9 @@ static void submit_next(struct trace_builder *b, uint64_t number, uint32_t opera
         b->operation.file = of_pool ? 0 : file;
         b->operation.file_offset = of_pool ? 0 : 4096;
     }
-    builder_submit(b, number, (uint32_t)number % 2, &wait, number > 0, signals, of_pool ? 2 : 1,
-                   &copy, operation == TRACE_OPERATION_EXECUTE);
+    builder_submit(b, number, (uint32_t)number % 2, builder_values(&wait, number > 0),
+                   builder_values(signals, of_pool ? 2 : 1),
+                   builder_ids(&copy, operation == TRACE_OPERATION_EXECUTE));
 }
 
 void queues_build(struct trace_builder *b)

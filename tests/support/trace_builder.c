@@ -248,30 +248,36 @@ void builder_buffer_create_as(struct trace_builder *b, uint64_t id, const char *
 
 void builder_executable_create(struct trace_builder *b, uint64_t id, const char *label,
                                const char *source, const struct trace_entry_point *entry_points,
-                               uint32_t entry_point_count, const struct trace_constant *constants,
-                               uint32_t constant_count)
+                               uint32_t entry_point_count)
 {
+    const struct builder_executable more = b->executable;
     const uint32_t name = builder_string(b, label);
     const uint64_t content = builder_content(b, source, strlen(source));
     const size_t points_bytes = entry_point_count * sizeof *entry_points;
-    const size_t constants_bytes = constant_count * sizeof *constants;
+    const size_t constants_bytes = more.constant_count * sizeof *more.constants;
+    const size_t bindings_bytes = more.binding_count * sizeof *more.bindings;
     struct trace_executable_create *record =
-        start(b, TRACE_EXECUTABLE_CREATE, sizeof *record + points_bytes + constants_bytes);
+        start(b, TRACE_EXECUTABLE_CREATE,
+              sizeof *record + points_bytes + constants_bytes + bindings_bytes);
     if (!record)
         return;
+    b->executable = (struct builder_executable){0};
     record->executable = id;
     record->content = content;
     record->size = strlen(source);
     record->format = FORMAT_MSL;
     record->label = name;
-    record->flags = b->flags;
+    record->flags = b->flags | (more.bindings ? TRACE_FLAG_REFLECTED : 0);
     record->entry_point_count = entry_point_count;
-    record->constant_count = constant_count;
+    record->constant_count = more.constant_count;
+    record->binding_count = more.binding_count;
     uint8_t *tail = (uint8_t *)record->entry_points;
     if (points_bytes)
         memcpy(tail, entry_points, points_bytes);
     if (constants_bytes)
-        memcpy(tail + points_bytes, constants, constants_bytes);
+        memcpy(tail + points_bytes, more.constants, constants_bytes);
+    if (bindings_bytes)
+        memcpy(tail + points_bytes + constants_bytes, more.bindings, bindings_bytes);
     finish_ordered(b);
 }
 
@@ -288,32 +294,6 @@ void builder_subspan_create(struct trace_builder *b, uint64_t id, const char *la
     record->size = size;
     record->label = name;
     record->flags = b->flags;
-    finish_ordered(b);
-}
-
-void builder_executable_reflected(struct trace_builder *b, uint64_t id, const char *source,
-                                  const struct trace_entry_point *entry_points,
-                                  uint32_t entry_point_count,
-                                  const struct trace_entry_binding *bindings,
-                                  uint32_t binding_count)
-{
-    const uint64_t content = builder_content(b, source, strlen(source));
-    const size_t points_bytes = entry_point_count * sizeof *entry_points;
-    const size_t bindings_bytes = binding_count * sizeof *bindings;
-    struct trace_executable_create *record =
-        start(b, TRACE_EXECUTABLE_CREATE, sizeof *record + points_bytes + bindings_bytes);
-    if (!record)
-        return;
-    record->executable = id;
-    record->content = content;
-    record->size = strlen(source);
-    record->format = FORMAT_MSL;
-    record->flags = b->flags | TRACE_FLAG_REFLECTED;
-    record->entry_point_count = entry_point_count;
-    record->binding_count = binding_count;
-    memcpy(record->entry_points, entry_points, points_bytes);
-    if (bindings_bytes)
-        memcpy((uint8_t *)record->entry_points + points_bytes, bindings, bindings_bytes);
     finish_ordered(b);
 }
 
@@ -427,18 +407,42 @@ void builder_host_read(struct trace_builder *b, uint64_t buffer, uint64_t offset
     host_access(b, TRACE_HOST_READ, buffer, offset, data, size);
 }
 
-void builder_mapping(struct trace_builder *b, enum trace_event_kind kind, uint64_t buffer,
-                     uint64_t mapping, uint32_t mode, uint64_t offset, uint64_t size)
+static void mapping(struct trace_builder *b, enum trace_event_kind kind,
+                    const struct trace_mapping_event *event)
 {
     struct trace_mapping_event *record = start(b, kind, sizeof *record);
     if (!record)
         return;
-    record->buffer = buffer;
-    record->mapping = mapping;
-    record->offset = offset;
-    record->size = size;
-    record->mode = mode;
+    record->buffer = event->buffer;
+    record->mapping = event->mapping;
+    record->offset = event->offset;
+    record->size = event->size;
+    record->mode = event->mode;
     finish_ordered(b);
+}
+
+void builder_map(struct trace_builder *b, uint64_t buffer, uint64_t number, uint32_t mode,
+                 uint64_t offset, uint64_t size)
+{
+    mapping(b, TRACE_BUFFER_MAP,
+            &(struct trace_mapping_event){
+                .buffer = buffer, .mapping = number, .mode = mode, .offset = offset, .size = size});
+}
+
+void builder_unmap(struct trace_builder *b, uint64_t buffer, uint64_t number, uint32_t mode,
+                   uint64_t offset, uint64_t size)
+{
+    mapping(b, TRACE_BUFFER_UNMAP,
+            &(struct trace_mapping_event){
+                .buffer = buffer, .mapping = number, .mode = mode, .offset = offset, .size = size});
+}
+
+void builder_mapping_flush(struct trace_builder *b, uint64_t buffer, uint64_t number,
+                           uint64_t offset, uint64_t size)
+{
+    mapping(b, TRACE_MAPPING_FLUSH,
+            &(struct trace_mapping_event){
+                .buffer = buffer, .mapping = number, .offset = offset, .size = size});
 }
 
 /* ---- Segments ----------------------------------------------------------------------------- */
@@ -630,22 +634,21 @@ void builder_end_commands(struct trace_builder *b, uint64_t command_buffer)
 /* ---- Queues and semaphores ---------------------------------------------------------------- */
 
 void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue,
-                    const struct trace_semaphore_value *waits, uint32_t wait_count,
-                    const struct trace_semaphore_value *signals, uint32_t signal_count,
-                    const uint64_t *command_buffers, uint32_t command_buffer_count)
+                    struct builder_values waits, struct builder_values signals,
+                    struct builder_ids command_buffers)
 {
-    const size_t waits_bytes = wait_count * sizeof *waits;
-    const size_t signals_bytes = signal_count * sizeof *signals;
-    const size_t commands_bytes = command_buffer_count * sizeof *command_buffers;
+    const size_t waits_bytes = waits.count * sizeof *waits.list;
+    const size_t signals_bytes = signals.count * sizeof *signals.list;
+    const size_t commands_bytes = command_buffers.count * sizeof *command_buffers.list;
     struct trace_submit *record =
         start(b, TRACE_SUBMIT, sizeof *record + waits_bytes + signals_bytes + commands_bytes);
     if (!record)
         return;
     record->submission = submission;
     record->queue = queue;
-    record->wait_count = wait_count;
-    record->signal_count = signal_count;
-    record->command_buffer_count = command_buffer_count;
+    record->wait_count = waits.count;
+    record->signal_count = signals.count;
+    record->command_buffer_count = command_buffers.count;
     record->operation = b->operation.operation;
     record->file = b->operation.file;
     record->buffer = b->operation.buffer;
@@ -656,11 +659,11 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
     b->operation = (struct trace_submit){0};
     uint8_t *tail = (uint8_t *)record->values;
     if (waits_bytes)
-        memcpy(tail, waits, waits_bytes);
+        memcpy(tail, waits.list, waits_bytes);
     if (signals_bytes)
-        memcpy(tail + waits_bytes, signals, signals_bytes);
+        memcpy(tail + waits_bytes, signals.list, signals_bytes);
     if (commands_bytes)
-        memcpy(tail + waits_bytes + signals_bytes, command_buffers, commands_bytes);
+        memcpy(tail + waits_bytes + signals_bytes, command_buffers.list, commands_bytes);
     finish_ordered(b);
 }
 

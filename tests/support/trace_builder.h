@@ -8,7 +8,7 @@
  *     builder_command_buffer_create(&b, 2, NULL, HAL_ONE_SHOT);
  *     builder_fill(&b, 1, 0, 64, 7, 1);
  *     builder_end_commands(&b, 2);
- *     builder_submit(&b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){2}, 1);
+ *     builder_submit(&b, 0, 0, NO_VALUES, NO_VALUES, IDS(2));
  *     status = builder_close(&b, NULL);
  *
  * Every event takes `step_ns` and the next one begins `step_ns` after its end; ordered events
@@ -19,6 +19,40 @@
 #define TESTS_SUPPORT_TRACE_BUILDER_H
 
 #include "format/trace.h"
+
+struct builder_executable {
+    const struct trace_constant *constants;
+    const struct trace_entry_binding *bindings; /* NULL: they are not told */
+    uint32_t constant_count, binding_count;
+};
+
+#define COUNTED(type, ...) (type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}) / sizeof(type)
+
+/* Lists, which are copied. */
+struct builder_values {
+    const struct trace_semaphore_value *list;
+    uint32_t count;
+};
+
+static inline struct builder_values builder_values(const struct trace_semaphore_value *list,
+                                                   uint32_t count)
+{
+    return (struct builder_values){list, count};
+}
+#define NO_VALUES   builder_values(NULL, 0)
+#define VALUES(...) builder_values(COUNTED(struct trace_semaphore_value, __VA_ARGS__))
+
+struct builder_ids {
+    const uint64_t *list;
+    uint32_t count;
+};
+
+static inline struct builder_ids builder_ids(const uint64_t *list, uint32_t count)
+{
+    return (struct builder_ids){list, count};
+}
+#define NO_IDS   builder_ids(NULL, 0)
+#define IDS(...) builder_ids(COUNTED(uint64_t, __VA_ARGS__))
 
 struct trace_builder {
     /* Settable. Opening sets thread 1 (named "main"), ticket 1, time 1000 ns, step 100 ns, the
@@ -38,6 +72,8 @@ struct trace_builder {
     const char *decoration; /* put behind every text that follows; NULL: nothing */
     /* What the next builder_submit is, and only that one: its members from `operation` on. */
     struct trace_submit operation;
+    /* What the next executable has besides entry points, and only that one. */
+    struct builder_executable executable;
 
     /* Private. */
     struct trace_writer *writer;
@@ -81,14 +117,7 @@ void builder_buffer_create_as(struct trace_builder *b, uint64_t id, const char *
                               uint64_t size, uint32_t memory, uint32_t usage);
 void builder_executable_create(struct trace_builder *b, uint64_t id, const char *label,
                                const char *source, const struct trace_entry_point *entry_points,
-                               uint32_t entry_point_count, const struct trace_constant *constants,
-                               uint32_t constant_count);
-/* Without label and constants; its bindings are told. */
-void builder_executable_reflected(struct trace_builder *b, uint64_t id, const char *source,
-                                  const struct trace_entry_point *entry_points,
-                                  uint32_t entry_point_count,
-                                  const struct trace_entry_binding *bindings,
-                                  uint32_t binding_count);
+                               uint32_t entry_point_count);
 void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *label,
                               uint64_t initial_value);
 void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,
@@ -107,8 +136,12 @@ void builder_host_read(struct trace_builder *b, uint64_t buffer, uint64_t offset
 /* Both NULL: the bytes are not there. */
 void builder_mapped_change(struct trace_builder *b, uint64_t buffer, uint64_t offset,
                            const void *before, const void *after, uint64_t size);
-void builder_mapping(struct trace_builder *b, enum trace_event_kind kind, uint64_t buffer,
-                     uint64_t mapping, uint32_t mode, uint64_t offset, uint64_t size);
+void builder_map(struct trace_builder *b, uint64_t buffer, uint64_t number, uint32_t mode,
+                 uint64_t offset, uint64_t size);
+void builder_unmap(struct trace_builder *b, uint64_t buffer, uint64_t number, uint32_t mode,
+                   uint64_t offset, uint64_t size);
+void builder_mapping_flush(struct trace_builder *b, uint64_t buffer, uint64_t number,
+                           uint64_t offset, uint64_t size);
 
 /* Segments: they collect until builder_end_commands writes them behind its event. */
 void builder_barrier(struct trace_builder *b, const struct trace_buffer_barrier *buffers,
@@ -138,9 +171,8 @@ void builder_end_commands(struct trace_builder *b, uint64_t command_buffer);
 /* Queues and semaphores. `kind` of semaphore: query, signal, fail. A fail's `message` is its
  * failure's, whose status is builder.status; NULL otherwise. */
 void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue,
-                    const struct trace_semaphore_value *waits, uint32_t wait_count,
-                    const struct trace_semaphore_value *signals, uint32_t signal_count,
-                    const uint64_t *command_buffers, uint32_t command_buffer_count);
+                    struct builder_values waits, struct builder_values signals,
+                    struct builder_ids command_buffers);
 void builder_submission_outputs(struct trace_builder *b, uint64_t submission, uint32_t queue,
                                 const struct trace_written *outputs, uint32_t count);
 /* `kind`: a host call's begin or end. */

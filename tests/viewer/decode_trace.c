@@ -62,13 +62,13 @@ static void write_setup(struct decode *d)
     next(d, MAIN, about(d, 2));
     builder_semaphore_create(&d->b, DONE, "done", 0);
     next(d, MAIN, about(d, 900));
-    builder_executable_create(&d->b, KERNELS, "decode.metal", source, kernels, 4, NULL, 0);
+    builder_executable_create(&d->b, KERNELS, "decode.metal", source, kernels, 4);
     next(d, MAIN, about(d, 8));
-    builder_mapping(&d->b, TRACE_BUFFER_MAP, WEIGHTS, ++d->mapping, 2, 0, 1u << 20);
+    builder_map(&d->b, WEIGHTS, ++d->mapping, 2, 0, 1u << 20);
     next(d, MAIN, about(d, 120));
     builder_host_write(&d->b, WEIGHTS, 0, NULL, 1u << 20);
     next(d, MAIN, about(d, 3));
-    builder_mapping(&d->b, TRACE_BUFFER_UNMAP, WEIGHTS, d->mapping, 2, 0, 1u << 20);
+    builder_unmap(&d->b, WEIGHTS, d->mapping, 2, 0, 1u << 20);
 }
 
 /* The device takes it when it is free and its waits are met; returns the end. */
@@ -101,7 +101,7 @@ static int64_t upload(struct decode *d, uint64_t token)
     builder_end_commands(&d->b, commands);
     const int64_t submit_ns = d->loader_ns;
     next(d, LOADER, about(d, 3));
-    builder_submit(&d->b, ++d->submission, 1, NULL, 0, &signal, 1, &commands, 1);
+    builder_submit(&d->b, ++d->submission, 1, NO_VALUES, VALUES(signal), IDS(commands));
     return execute(d, 1, submit_ns + MICROSECOND, 0, about(d, 12));
 }
 
@@ -126,7 +126,8 @@ static void submit(struct decode *d, uint64_t commands, const struct trace_semap
     const struct trace_semaphore_value signal = {.semaphore = DONE, .value = ++d->done};
     const int64_t submit_ns = d->now_ns;
     next(d, MAIN, about(d, 4));
-    builder_submit(&d->b, ++d->submission, 0, waits, wait_count, &signal, 1, &commands, 1);
+    builder_submit(&d->b, ++d->submission, 0, builder_values(waits, wait_count), VALUES(signal),
+                   IDS(commands));
     execute(d, 0, submit_ns + MICROSECOND, ready_ns, dispatches * about(d, 9));
 }
 
@@ -180,11 +181,11 @@ static void decode_token(struct decode *d, uint64_t token, int64_t uploaded_ns)
 static void read_logits(struct decode *d)
 {
     next(d, MAIN, about(d, 3));
-    builder_mapping(&d->b, TRACE_BUFFER_MAP, LOGITS, ++d->mapping, 1, 0, LOGITS_BYTES);
+    builder_map(&d->b, LOGITS, ++d->mapping, 1, 0, LOGITS_BYTES);
     next(d, MAIN, about(d, 4));
     builder_host_read(&d->b, LOGITS, 0, NULL, LOGITS_BYTES);
     next(d, MAIN, about(d, 1));
-    builder_mapping(&d->b, TRACE_BUFFER_UNMAP, LOGITS, d->mapping, 1, 0, LOGITS_BYTES);
+    builder_unmap(&d->b, LOGITS, d->mapping, 1, 0, LOGITS_BYTES);
 }
 
 enum hal_status decode_trace_write(const char *path, const struct decode_options *options,

@@ -102,8 +102,9 @@ static void random_submission(struct trace_builder *b)
         values[i] =
             (struct trace_semaphore_value){.semaphore = random_below(5), .value = random_below(9)};
     if (random_below(3))
-        builder_submit(b, number, random_below(5), values, random_below(3), values + 2,
-                       random_below(3), commands, random_below(4));
+        builder_submit(b, number, random_below(5), builder_values(values, random_below(3)),
+                       builder_values(values + 2, random_below(3)),
+                       builder_ids(commands, random_below(4)));
     random_time(b);
     const int64_t begin_ns = b->begin_ns;
     const bool ordinary = begin_ns > 0 && begin_ns < 1000000000;
@@ -133,9 +134,7 @@ static void random_event(struct trace_builder *b)
     case 6: builder_semaphore_wait(b, 0, &value, 1, (int64_t)random_below(2) * INT64_MAX); break;
     case 7: builder_host_write(b, random_below(4), 0, NULL, random_below(20000000)); break;
     case 8: builder_buffer_create(b, random_below(4), hostile_label(), UINT64_MAX); break;
-    case 9:
-        builder_executable_create(b, random_below(6), hostile_label(), "x", &kernel, 1, NULL, 0);
-        break;
+    case 9: builder_executable_create(b, random_below(6), hostile_label(), "x", &kernel, 1); break;
     case 10: builder_destroy(b, TRACE_SEMAPHORE_DESTROY, random_below(5)); break;
     default: random_submission(b); break;
     }

@@ -67,7 +67,7 @@ static void build_traces(struct fixture *fixture)
     builder_command_buffer_create(&b, 3, "commands", 0);
     builder_fill(&b, 1, 0, 64, 0x3f800000, 4);
     builder_end_commands(&b, 3);
-    builder_submit(&b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submit(&b, 12, 0, NO_VALUES, VALUES(one), IDS(3));
     builder_semaphore_wait(&b, 0, &one, 1, INT64_MAX);
     builder_host_read(&b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
     builder_submission_done(&b, 12, 0, 3300, 3400, 3500);

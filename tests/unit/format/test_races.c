@@ -53,8 +53,8 @@ static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_s
 {
     const uint64_t commands = COMMANDS + n;
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
-                   &commands, 1);
+    builder_submit(&f->b, n, queue, builder_values(&wait, wait.semaphore != 0),
+                   builder_values(&signal, signal.semaphore != 0), IDS(commands));
 }
 
 /* Submission n fills [0, 64). */
@@ -220,7 +220,7 @@ TEST_ON(what_the_host_could_see_is_no_access, struct fixture *f)
 
 TEST_ON(writes_through_persistent_mappings_are_possible, struct fixture *f)
 {
-    builder_mapping(&f->b, TRACE_BUFFER_MAP, BUFFER, 1, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 64);
+    builder_map(&f->b, BUFFER, 1, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 64);
     fill(f, 0, none, none);
     host_access(f, true);
     expect(f, 0, 1);
@@ -233,7 +233,7 @@ TEST_ON(command_buffers_of_a_submission_are_in_order, struct fixture *f)
         builder_fill(&f->b, BUFFER, 0, 64, 1, 1);
         builder_end_commands(&f->b, COMMANDS + n);
     }
-    builder_submit(&f->b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){COMMANDS, COMMANDS + 1}, 2);
+    builder_submit(&f->b, 0, 0, NO_VALUES, NO_VALUES, IDS(COMMANDS, COMMANDS + 1));
     expect(f, 0, 0);
 }
 
@@ -291,7 +291,7 @@ TEST_ON(queues_that_move_files_take_part, struct fixture *f)
     fill(f, 0, none, none);
     f->b.operation = (struct trace_submit){
         .operation = TRACE_OPERATION_READ, .buffer = BUFFER, .offset = 32, .size = 64};
-    builder_submit(&f->b, 1, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(&f->b, 1, 0, NO_VALUES, NO_VALUES, NO_IDS);
     builder_host_call(&f->b, TRACE_HOST_CALL_BEGIN, 1);
     host_access(f, true); /* is the queue's, and no more than it says */
     builder_host_call(&f->b, TRACE_HOST_CALL_END, 1);
@@ -322,7 +322,8 @@ static void create_kernels(struct fixture *f)
     const struct trace_entry_point entries[ENTRIES] = {
         {.name = builder_string(&f->b, "reads"), .group_size = {1, 1, 1}},
         {.name = builder_string(&f->b, "writes"), .group_size = {1, 1, 1}}};
-    builder_executable_reflected(&f->b, KERNEL, "", entries, ENTRIES, takes, ENTRIES);
+    f->b.executable = (struct builder_executable){.bindings = takes, .binding_count = ENTRIES};
+    builder_executable_create(&f->b, KERNEL, NULL, "", entries, ENTRIES);
 }
 
 static void dispatch(struct fixture *f, uint64_t executable, uint32_t entry, uint64_t offset,

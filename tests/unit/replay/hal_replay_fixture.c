@@ -29,7 +29,7 @@ void fixture_add_kernel(struct trace_builder *b, uint64_t id, const char *name, 
 {
     const struct trace_entry_point point = {.name = builder_string(b, name),
                                             .group_size = {1, 1, 1}};
-    builder_executable_create(b, id, NULL, source, &point, 1, NULL, 0);
+    builder_executable_create(b, id, NULL, source, &point, 1);
 }
 
 /* ---- Runs ----------------------------------------------------------------------------------- */

@@ -54,7 +54,8 @@ void play_submit(struct trace_builder *b, uint64_t number, uint64_t commands,
                  const struct trace_semaphore_value *wait,
                  const struct trace_semaphore_value *signal)
 {
-    builder_submit(b, number, 0, wait, wait != NULL, signal, signal != NULL, &commands, 1);
+    builder_submit(b, number, 0, builder_values(wait, wait != NULL),
+                   builder_values(signal, signal != NULL), IDS(commands));
     builder_submission_done(b, number, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
 }
 

@@ -126,7 +126,8 @@ static void build(struct fixture *f, uint64_t seed)
         builder_host_write(b, BUFFERS + i, 0, words, sizeof words);
     }
     static const struct trace_entry_binding takes[] = {{0, 0, 0, 3}, {0, 0, 1, 1}, {0, 0, 2, 1}};
-    builder_executable_reflected(b, KERNEL, right, &point, 1, takes, 3);
+    b->executable = (struct builder_executable){.bindings = takes, .binding_count = 3};
+    builder_executable_create(b, KERNEL, NULL, right, &point, 1);
     builder_semaphore_create(b, DONE, "done", 0);
     builder_semaphore_create(b, GATE, "gate", 0);
     const uint64_t submissions = 2 + choose(f, 5), gated = choose(f, (uint32_t)submissions);
@@ -139,7 +140,8 @@ static void build(struct fixture *f, uint64_t seed)
         uint32_t in_submission = 0;
         for (uint32_t i = 0; i < count; i++)
             add_commands(f, commands++, n, &in_submission);
-        builder_submit(b, n, (uint32_t)n % 2, waits, n == gated ? 2 : 1, &signal, 1, list, count);
+        builder_submit(b, n, (uint32_t)n % 2, builder_values(waits, n == gated ? 2 : 1),
+                       VALUES(signal), builder_ids(list, count));
         for (uint32_t i = 0; i < count; i++)
             builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, list[i]);
     }
@@ -321,7 +323,8 @@ static void build_unwritten(struct fixture *f, bool reads_all, uint64_t bytes)
     builder_host_write(b, PLANT, 0, zeros, sizeof zeros);
     builder_host_write(b, BUFFERS, 0, zeros, 128);
     builder_host_write(b, BUFFERS + 1, 0, zeros, sizeof zeros);
-    builder_executable_reflected(b, KERNEL, right, &point, 1, takes, 3);
+    b->executable = (struct builder_executable){.bindings = takes, .binding_count = 3};
+    builder_executable_create(b, KERNEL, NULL, right, &point, 1);
     builder_semaphore_create(b, DONE, "done", 0);
     builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
     builder_copy(b, BUFFERS, 0, BUFFERS + 2, 0, 256);
@@ -334,7 +337,7 @@ static void build_unwritten(struct fixture *f, bool reads_all, uint64_t bytes)
         builder_dispatch(b, KERNEL, 0, 1, 1, 1);
     }
     builder_end_commands(b, commands);
-    builder_submit(b, 4, 0, NULL, 0, &done, 1, &commands, 1);
+    builder_submit(b, 4, 0, NO_VALUES, VALUES(done), IDS(commands));
     builder_submission_done(b, 4, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     builder_semaphore_wait(b, HAL_WAIT_ALL, &done, 1, INT64_MAX);
     builder_host_read(b, BUFFERS + 2, 0, zeros, bytes);
@@ -434,7 +437,7 @@ TEST_ON(what_the_host_overtook_fails_as_it_did, struct fixture *f)
     builder_command_buffer_create(b, 5, NULL, HAL_ONE_SHOT);
     builder_fill(b, 4, 0, 16, 9, 1);
     builder_end_commands(b, 5);
-    builder_submit(b, 0, 0, &gate, 1, signals, 2, (uint64_t[]){5}, 1);
+    builder_submit(b, 0, 0, VALUES(gate), builder_values(signals, 2), IDS(5));
     builder_submission_done(b, 0, 0, 10, 10, 20);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 5, NULL);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
@@ -487,7 +490,8 @@ static struct replay_bisect_result find_in_fills(struct fixture *f, bool ordered
         builder_command_buffer_create(b, 5 + n, NULL, HAL_ONE_SHOT);
         builder_fill(b, 4, 0, 16, (uint32_t)n + 1, 1);
         builder_end_commands(b, 5 + n);
-        builder_submit(b, n, (uint32_t)n, done, ordered && n, &done[n], 1, (uint64_t[]){5 + n}, 1);
+        builder_submit(b, n, (uint32_t)n, builder_values(done, ordered && n), VALUES(done[n]),
+                       IDS(5 + n));
         builder_submission_done(b, n, (uint32_t)n, 10, 10, 20);
     }
     builder_semaphore_wait(b, 0, done, 2, INT64_MAX);

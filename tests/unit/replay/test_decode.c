@@ -233,15 +233,15 @@ static void expect(const struct test_folder *folder, void (*build)(struct trace_
 static void submit_not_ended(struct trace_builder *b)
 {
     builder_command_buffer_create(b, 1, NULL, 0);
-    builder_submit(b, 7, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
+    builder_submit(b, 7, 0, NO_VALUES, NO_VALUES, IDS(1));
 }
 
 static void submit_one_shot_twice(struct trace_builder *b)
 {
     builder_command_buffer_create(b, 1, NULL, 0);
     builder_end_commands(b, 1);
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
-    builder_submit(b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){1}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, IDS(1));
+    builder_submit(b, 1, 0, NO_VALUES, NO_VALUES, IDS(1));
 }
 
 static void use_destroyed(struct trace_builder *b)
@@ -267,7 +267,7 @@ static void signal_backwards(struct trace_builder *b)
 static void signal_below_observed(struct trace_builder *b)
 {
     builder_semaphore_create(b, 1, "s", 0);
-    builder_submit(b, 0, 0, NULL, 0, &(struct trace_semaphore_value){1, 9}, 1, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES({1, 9}), NO_IDS);
     builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 1, 9, NULL);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 9, NULL);
 }
@@ -299,7 +299,7 @@ static void call_the_host_too_late(struct trace_builder *b)
     b->operation.operation = TRACE_OPERATION_READ;
     b->operation.buffer = 1;
     b->operation.size = 16;
-    builder_submit(b, 0, 0, &(struct trace_semaphore_value){2, 1}, 1, NULL, 0, NULL, 0);
+    builder_submit(b, 0, 0, VALUES({2, 1}), NO_VALUES, NO_IDS);
     builder_destroy(b, TRACE_SEMAPHORE_DESTROY, 2);
     builder_host_call(b, TRACE_HOST_CALL_BEGIN, 0);
 }
@@ -318,7 +318,7 @@ static void outputs_before_the_submission(struct trace_builder *b)
     const struct trace_written written = {.buffer = 1, .size = 4};
     builder_buffer_create(b, 1, NULL, 16);
     builder_submission_outputs(b, 0, 0, &written, 1);
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, NO_IDS);
 }
 
 static void outputs_outside(struct trace_builder *b)
@@ -326,7 +326,7 @@ static void outputs_outside(struct trace_builder *b)
     const struct trace_written written[] = {{.buffer = 1, .offset = 8, .size = 8},
                                             {.buffer = 1, .offset = 8, .size = 9}};
     builder_buffer_create(b, 1, NULL, 16);
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, NO_IDS);
     builder_submission_outputs(b, 0, 0, written, 1);
     builder_submission_outputs(b, 0, 0, written + 1, 1);
 }
@@ -334,7 +334,7 @@ static void outputs_outside(struct trace_builder *b)
 static void outputs_of_no_buffer(struct trace_builder *b)
 {
     const struct trace_written written = {.buffer = 7, .size = 1};
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, NO_IDS);
     builder_submission_outputs(b, 0, 0, &written, 1);
 }
 
@@ -392,8 +392,9 @@ static void end_no_group(struct trace_builder *b)
 static void constant_of_no_type(struct trace_builder *b)
 {
     const struct trace_entry_point point = {builder_string(b, "k"), {1, 1, 1}, 0, 0};
-    builder_executable_create(b, 1, NULL, "kernel", &point, 1,
-                              &(struct trace_constant){.index = 3, .type = 13}, 1);
+    const struct trace_constant constant = {.index = 3, .type = 13};
+    b->executable = (struct builder_executable){.constants = &constant, .constant_count = 1};
+    builder_executable_create(b, 1, NULL, "kernel", &point, 1);
 }
 
 TEST_ON(wrong_orders_are_refused, const struct test_folder *folder)
@@ -435,7 +436,7 @@ TEST_ON(failed_calls_are_not_checked, struct test_folder *folder)
     builder_semaphore_create(&b, 1, NULL, 0);
     b.status = HAL_INVALID;
     builder_buffer_create(&b, 0, NULL, 0);
-    builder_submit(&b, 0, 99, NULL, 0, NULL, 0, (uint64_t[]){1234}, 1);
+    builder_submit(&b, 0, 99, NO_VALUES, NO_VALUES, IDS(1234));
     builder_semaphore(&b, TRACE_SEMAPHORE_SIGNAL, 1, 0, NULL);
     builder_semaphore_wait(&b, 0, &(struct trace_semaphore_value){77, 5}, 1, 100);
     builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, 77, 0, NULL);

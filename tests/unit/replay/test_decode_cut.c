@@ -80,7 +80,8 @@ static void write_step(struct fixture *f, const struct step *step)
     b->begin_ns = 1000 * (int64_t)(step - f->steps + 100);
     switch (step->action) {
     case SUBMIT:
-        builder_submit(b, n, 0, waits, f->waits_for_last[n] ? 2 : 1, &done, 1, &commands, 1);
+        builder_submit(b, n, 0, builder_values(waits, f->waits_for_last[n] ? 2 : 1), VALUES(done),
+                       IDS(commands));
         break;
     case SIGNAL: builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, GO + n, 1, NULL); break;
     case END: builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 10); break;

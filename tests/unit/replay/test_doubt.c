@@ -19,7 +19,7 @@ static void begin(struct trace_builder *b, uint8_t filled)
     builder_buffer_create(b, OTHER, "other", BYTES);
     builder_semaphore_create(b, DONE, "done", 0);
     builder_semaphore_create(b, GATE, "gate", 0);
-    builder_mapping(b, TRACE_BUFFER_MAP, SHARED, 1, 7, 0, BYTES);
+    builder_map(b, SHARED, 1, 7, 0, BYTES);
     builder_host_write(b, SHARED, 0, zeros, BYTES);
     builder_host_write(b, OTHER, 0, zeros, BYTES);
     builder_command_buffer_create(b, 10, NULL, 0);

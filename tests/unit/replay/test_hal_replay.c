@@ -32,7 +32,7 @@ TEST_ON(a_wrong_byte_is_a_difference, struct fixture *fixture)
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_fill(b, 1, 0, 64, 0x3f800000, 4);
     builder_end_commands(b, 3);
-    builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submit(b, 12, 0, NO_VALUES, VALUES(one), IDS(3));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
     fixture_finish(fixture);
@@ -60,7 +60,7 @@ static void trace_of_ones(struct fixture *fixture, const float read[16])
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_fill(b, 1, 0, 64, 0x3f800000, 4);
     builder_end_commands(b, 3);
-    builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submit(b, 12, 0, NO_VALUES, VALUES(one), IDS(3));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 0, read, 64);
     fixture_finish(fixture);
@@ -145,11 +145,11 @@ TEST_ON(unfinished_work_ends_every_kind_of_replay, struct fixture *fixture)
         builder_fill(b, 1, 0, 64, 7, 1);
         builder_end_commands(b, id);
     }
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), IDS(3));
     builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     builder_semaphore_wait(b, HAL_WAIT_ALL, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\7\7", 2);
-    builder_submit(b, 1, 0, &never, 1, NULL, 0, (uint64_t[]){4}, 1);
+    builder_submit(b, 1, 0, VALUES(never), NO_VALUES, IDS(4));
     fixture_finish(fixture);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         assert_exit(replay(fixture, "--device=cpu", "--timeout=5s", ways[i]), 0);
@@ -258,15 +258,17 @@ static void trace_of_writer_and_reader(struct fixture *fixture, const char *writ
     builder_buffer_create(b, 1, "result", 4);
     builder_buffer_create(b, 2, "copy", 4);
     builder_semaphore_create(b, 3, NULL, 0);
-    builder_executable_reflected(b, 4, write, &points[0], 1, writes, 1);
-    builder_executable_reflected(b, 5, read, &points[1], 1, reads, 2);
+    b->executable = (struct builder_executable){.bindings = writes, .binding_count = 1};
+    builder_executable_create(b, 4, NULL, write, &points[0], 1);
+    b->executable = (struct builder_executable){.bindings = reads, .binding_count = 2};
+    builder_executable_create(b, 5, NULL, read, &points[1], 1);
     builder_command_buffer_create(b, 6, NULL, 0);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4}, {2, 0, 4}}, 2);
     builder_dispatch(b, 4, 0, 1, 1, 1);
     builder_barrier(b, NULL, 0);
     builder_dispatch(b, 5, 0, 1, 1, 1);
     builder_end_commands(b, 6);
-    builder_submit(b, 7, 0, NULL, 0, &done, 1, (uint64_t[]){6}, 1);
+    builder_submit(b, 7, 0, NO_VALUES, VALUES(done), IDS(6));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\1\0\0\0", 4);
     fixture_finish(fixture);
@@ -312,7 +314,7 @@ TEST_ON(what_is_compared_with_stands_in_place_of_a_substitute, struct fixture *f
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
     builder_end_commands(b, 4);
-    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(done), IDS(4));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\1\0\0\0", 4);
     fixture_finish(fixture);
@@ -415,7 +417,7 @@ TEST_ON(barriers_are_what_they_were, struct fixture *fixture)
     builder_barrier(b, &part, 1);
     builder_barrier(b, NULL, 0);
     builder_end_commands(b, 3);
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), IDS(3));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 0, "\7\0\0\0", 4);
     fixture_finish(fixture);

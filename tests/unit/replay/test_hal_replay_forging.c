@@ -20,7 +20,7 @@ static void build(struct fixture *fixture, enum forging what)
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, sizeof before}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
     builder_end_commands(b, 4);
-    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(done), IDS(4));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, after, sizeof after);
     fixture_finish(fixture);

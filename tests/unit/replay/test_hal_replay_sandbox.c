@@ -25,7 +25,7 @@ TEST_ON(hanging_work_is_given_up, struct fixture *fixture)
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "done", 0);
-    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_submit(b, 4, 0, VALUES(gate), VALUES(done), NO_IDS);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
     fixture_finish(fixture);
@@ -57,10 +57,10 @@ static void build_endless(struct fixture *fixture)
         builder_dispatch(b, 3, 0, 1, 1, 1);
         builder_end_commands(b, commands);
     }
-    builder_submit(b, 9, 0, NULL, 0, &done, 1, (uint64_t[]){5, 6}, 2);
+    builder_submit(b, 9, 0, NO_VALUES, VALUES(done), IDS(5, 6));
     for (uint64_t commands = 5; commands <= 6; commands++)
         builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, commands);
-    builder_submit(b, 10, 0, &done, 1, &after, 1, NULL, 0);
+    builder_submit(b, 10, 0, VALUES(done), VALUES(after), NO_IDS);
     builder_semaphore_wait(b, 0, &after, 1, INT64_MAX);
     fixture_finish(fixture);
 }
@@ -180,7 +180,7 @@ TEST_ON(an_interrupt_leaves_nothing, struct fixture *fixture)
     const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "done", 0);
-    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_submit(b, 4, 0, VALUES(gate), VALUES(done), NO_IDS);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
     fixture_finish(fixture);
@@ -340,7 +340,7 @@ static void build_crossing(struct fixture *fixture)
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4 * CROSSING_COUNT}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
     builder_end_commands(b, 4);
-    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(done), IDS(4));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, inside, 4 * ATTEMPTS);
     fixture_finish(fixture);
@@ -483,7 +483,7 @@ TEST_ON(one_limit_is_used_up, struct fixture *fixture)
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_dispatch(b, 3, 0, 1, 1, 1);
     builder_end_commands(b, 4);
-    builder_submit(b, 0, 0, &gate, 1, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, VALUES(gate), VALUES(done), IDS(4));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
     fixture_finish(fixture);
@@ -506,7 +506,7 @@ static void build_honest(struct fixture *fixture)
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
     builder_dispatch(b, 3, 0, 1, 1, 1);
     builder_end_commands(b, 4);
-    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(done), IDS(4));
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_host_read(b, 1, 0, &one, 4);
     fixture_finish(fixture);

@@ -71,7 +71,7 @@ TEST_ON(devices_are_what_the_events_need, struct fixture *fixture)
     builder_open(&fixture->b, fixture->path, &header);
     const struct trace_semaphore_value done = {30, 1};
     builder_semaphore_create(&fixture->b, 30, NULL, 0);
-    builder_submit(&fixture->b, 0, 1, NULL, 0, &done, 1, NULL, 0);
+    builder_submit(&fixture->b, 0, 1, NO_VALUES, VALUES(done), NO_IDS);
     builder_submission_done(&fixture->b, 0, 1, 10, 11, 12);
     builder_semaphore_wait(&fixture->b, 0, &done, 1, INT64_MAX);
     builder_buffer_create(&fixture->b, 10, NULL, 16);
@@ -169,7 +169,7 @@ static void trace_of_weights(struct fixture *fixture, const char *weights)
     builder_command_buffer_create(b, 5, NULL, 0);
     builder_copy(b, 7, 0, 9, 0, 4);
     builder_end_commands(b, 5);
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), IDS(5));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 9, 0, "abcd", 4);
     fixture_finish(fixture);
@@ -256,14 +256,14 @@ TEST_ON(one_name_for_several_is_refused, struct fixture *fixture)
         builder_buffer_create(b, 22 + i, "again", 4);
         builder_host_write(b, 22 + i, 0, "abcd", 4);
         builder_destroy(b, TRACE_BUFFER_DESTROY, 22 + i);
-        builder_executable_create(b, 30 + i, NULL, i ? "other" : "one", &point, 1, NULL, 0);
+        builder_executable_create(b, 30 + i, NULL, i ? "other" : "one", &point, 1);
         builder_destroy(b, TRACE_EXECUTABLE_DESTROY, 30 + i);
     }
     builder_semaphore_create(b, 4, NULL, 0);
     builder_command_buffer_create(b, 5, NULL, 0);
     builder_fill(b, 20, 0, 4, 'a', 1);
     builder_end_commands(b, 5);
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), IDS(5));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 20, 0, "aaaa", 4);
     fixture_finish(fixture);

@@ -174,7 +174,7 @@ static void build_counts(struct trace_builder *b, const uint32_t counts[4])
         ones[i] = 1;
     builder_buffer_create(b, COUNTS, "counts", 16);
     builder_buffer_create(b, TARGET, "target", TARGET_BYTES);
-    builder_executable_create(b, ADD, "add.metal", add_source, &point, 1, NULL, 0);
+    builder_executable_create(b, ADD, "add.metal", add_source, &point, 1);
     builder_semaphore_create(b, ENDED, "ended", 0);
     builder_host_write(b, TARGET, 0, zeros, sizeof zeros);
     builder_command_buffer_create(b, LIST, "list", 0);
@@ -184,7 +184,7 @@ static void build_counts(struct trace_builder *b, const uint32_t counts[4])
     builder_dispatch_indirect(b, ADD, 0, COUNTS, 4);
     builder_barrier(b, NULL, 0);
     builder_end_commands(b, LIST);
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){LIST}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), IDS(LIST));
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, TARGET, 0, ones, sizeof ones);
     builder_submission_done(b, 0, 0, 3300, 3400, 3500);

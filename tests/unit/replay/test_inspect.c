@@ -87,7 +87,7 @@ static int set_up(void **state)
     builder_scope_begin(b, "outer");
     builder_buffer_create(b, OUT, "out", sizeof zeros);
     builder_semaphore_create(b, DONE, "done", 0);
-    builder_executable_create(b, KERNEL, NULL, source, &point, 1, NULL, 0);
+    builder_executable_create(b, KERNEL, NULL, source, &point, 1);
     builder_host_write(b, OUT, 0, zeros, sizeof zeros);
     add_buffers(b);
     for (uint64_t n = 0; n < 3; n++) {
@@ -101,7 +101,7 @@ static int set_up(void **state)
         builder_barrier(b, NULL, 0);
         builder_dispatch(b, KERNEL, 0, 1, 1, 1);
         builder_end_commands(b, commands);
-        builder_submit(b, n, 0, NULL, 0, &signal, 1, &commands, 1);
+        builder_submit(b, n, 0, NO_VALUES, VALUES(signal), IDS(commands));
         builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
         builder_semaphore_wait(b, HAL_WAIT_ALL, &signal, 1, INT64_MAX);
         if (n)
@@ -218,7 +218,8 @@ static void build_late(struct fixture *f, const char *path, bool by_the_last)
         builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
         builder_fill(b, OUT, 4 * n, 4, (uint32_t)n + 1, 4);
         builder_end_commands(b, commands);
-        builder_submit(b, n, 0, &go, n == 1, signals, n == 2 && by_the_last ? 2 : 1, &commands, 1);
+        builder_submit(b, n, 0, builder_values(&go, n == 1),
+                       builder_values(signals, n == 2 && by_the_last ? 2 : 1), IDS(commands));
         if (n == 2 && !by_the_last) {
             builder_semaphore_wait(b, HAL_WAIT_ALL, signals, 1, INT64_MAX);
             builder_host_read(b, OUT, 8, &(uint32_t){3}, 4);

@@ -38,7 +38,7 @@ static struct replay_plan *load(struct fixture *f, uint8_t byte)
         builder_command_buffer_create(&b, commands, NULL, HAL_ONE_SHOT);
         builder_fill(&b, BUFFER, 0, 1, 7, 1);
         builder_end_commands(&b, commands);
-        builder_submit(&b, n, 0, NULL, 0, &done, 1, &commands, 1);
+        builder_submit(&b, n, 0, NO_VALUES, VALUES(done), IDS(commands));
         builder_submission_done(&b, n, 0, b.begin_ns, b.begin_ns, b.begin_ns + 1);
         builder_semaphore_wait(&b, HAL_WAIT_ALL, &done, 1, INT64_MAX);
     }

@@ -151,7 +151,7 @@ TEST_ON(a_query_becomes_a_wait, struct fixture *fixture)
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
     builder_semaphore_create(b, 1, NULL, 0);
-    builder_submit(b, 0, 0, NULL, 0, &(struct trace_semaphore_value){1, 8}, 1, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES({1, 8}), NO_IDS);
     builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 1, 8, NULL);
     struct replay_plan *plan = close_and_load(fixture);
     assert_int_equal(plan->op_count, 3);
@@ -179,7 +179,7 @@ TEST_ON(fills_are_spared_where_they_can_be, struct fixture *fixture)
     const struct trace_entry_point point = {builder_string(b, "k"), {1, 1, 1}, 0, 0};
     for (uint64_t id = 1; id <= 6; id++)
         builder_buffer_create(b, id, NULL, 100);
-    builder_executable_create(b, 8, NULL, "source", &point, 1, NULL, 0);
+    builder_executable_create(b, 8, NULL, "source", &point, 1);
     builder_host_write(b, 1, 0, "0123", 4);
     builder_host_read(b, 1, 0, "0123....", 8);
     builder_host_write(b, 2, 0, "01234567", 8);
@@ -192,8 +192,8 @@ TEST_ON(fills_are_spared_where_they_can_be, struct fixture *fixture)
     builder_dispatch(b, 8, 0, 1, 1, 1);
     builder_copy(b, 4, 60, 5, 0, 25);
     builder_end_commands(b, 9);
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
-    builder_submit(b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, IDS(9));
+    builder_submit(b, 1, 0, NO_VALUES, NO_VALUES, IDS(9));
     builder_host_read(b, 5, 5, "0123", 4);
     struct replay_plan *plan = close_and_load(fixture);
     expect_fill(plan, 1, 4, 8);
@@ -210,7 +210,7 @@ TEST_ON(fills_are_spared_where_they_can_be, struct fixture *fixture)
 TEST_ON(an_idle_wait_alone_stays_one, struct fixture *fixture)
 {
     open_builder(fixture);
-    builder_submit(&fixture->b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(&fixture->b, 0, 0, NO_VALUES, NO_VALUES, NO_IDS);
     builder_wait_idle(&fixture->b, INT64_MAX);
     struct replay_plan *plan = close_and_load(fixture);
     assert_int_equal(plan->op_count, 2);
@@ -231,12 +231,12 @@ TEST_ON(an_idle_wait_covers_only_what_it_covered, struct fixture *fixture)
     builder_semaphore_create(b, 2, NULL, 0);
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_end_commands(b, 3);
-    builder_submit(b, 0, 0, NULL, 0, &one, 1, NULL, 0);
-    builder_submit(b, 1, 0, &one, 1, NULL, 0, (uint64_t[]){3}, 1);
-    builder_submit(b, 2, 0, NULL, 0, &two, 1, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(one), NO_IDS);
+    builder_submit(b, 1, 0, VALUES(one), NO_VALUES, IDS(3));
+    builder_submit(b, 2, 0, NO_VALUES, VALUES(two), NO_IDS);
     b->thread = 2;
     b->begin_ns = 6000;
-    builder_submit(b, 3, 0, &gate, 1, NULL, 0, NULL, 0);
+    builder_submit(b, 3, 0, VALUES(gate), NO_VALUES, NO_IDS);
     b->thread = 1;
     b->begin_ns = 5000;
     b->step_ns = 4000;

@@ -60,8 +60,8 @@ TEST_ON(a_wait_may_come_before_its_signal, struct play_fixture *fixture)
     builder_buffer_create(b, 3, NULL, 1);
     play_add_fill(b, 4, 3, 0x11);
     play_add_fill(b, 5, 3, 0x22);
-    builder_submit(b, 0, 1, &first, 1, &second, 1, (uint64_t[]){5}, 1);
-    builder_submit(b, 1, 0, &gate, 1, &first, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 1, VALUES(first), VALUES(second), IDS(5));
+    builder_submit(b, 1, 0, VALUES(gate), VALUES(first), IDS(4));
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 7, NULL);
     builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 1, NULL);
     play_wait_for(b, &second);
@@ -116,10 +116,10 @@ TEST_ON(an_overlapped_idle_wait_does_not_hang, struct play_fixture *fixture)
     builder_buffer_create(b, 3, NULL, 1);
     play_add_fill(b, 4, 2, 0x55);
     play_add_fill(b, 5, 3, 0x66);
-    builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, NO_VALUES, IDS(4));
     const int64_t begin_ns = b->begin_ns;
     b->thread = 2;
-    builder_submit(b, 1, 0, &gate, 1, NULL, 0, (uint64_t[]){5}, 1);
+    builder_submit(b, 1, 0, VALUES(gate), NO_VALUES, IDS(5));
     b->thread = 1;
     b->begin_ns = begin_ns;
     b->step_ns = 10000;
@@ -151,10 +151,9 @@ TEST_ON(persistent_mappings_stay, struct play_fixture *fixture)
     const struct trace_semaphore_value one = {9, 1};
     builder_buffer_create(b, 1, NULL, 32);
     builder_semaphore_create(b, 9, NULL, 0);
-    builder_mapping(b, TRACE_BUFFER_MAP, 1, 1, HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 8,
-                    24);
+    builder_map(b, 1, 1, HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 8, 24);
     builder_host_write(b, 1, 8, "abcd", 4);
-    builder_mapping(b, TRACE_MAPPING_FLUSH, 1, 1, 0, 8, 4);
+    builder_mapping_flush(b, 1, 1, 8, 4);
     builder_command_buffer_create(b, 2, NULL, 0);
     builder_copy(b, 1, 8, 1, 16, 4);
     builder_end_commands(b, 2);
@@ -163,7 +162,7 @@ TEST_ON(persistent_mappings_stay, struct play_fixture *fixture)
     b->flags = TRACE_FLAG_OBSERVED;
     builder_host_read(b, 1, 8, "abcd\0\0\0\0abcd\0\0\0\0", 16);
     b->flags = 0;
-    builder_mapping(b, TRACE_BUFFER_UNMAP, 1, 1, 0, 8, 24);
+    builder_unmap(b, 1, 1, 0, 8, 24);
     play_expect_same(fixture, 1);
 }
 
@@ -191,7 +190,7 @@ TEST_ON(a_signal_that_comes_too_late_is_harmless, struct play_fixture *fixture)
     const struct trace_semaphore_value both[] = {{1, 6}, {2, 1}};
     builder_semaphore_create(b, 1, NULL, 0);
     builder_semaphore_create(b, 2, NULL, 0);
-    builder_submit(b, 0, 0, NULL, 0, both, 2, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, builder_values(both, 2), NO_IDS);
     builder_submission_done(b, 0, 0, 10, 10, 20);
     play_wait_for(b, &both[1]);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 5, NULL);
@@ -217,8 +216,8 @@ TEST_ON(values_in_either_order_are_no_difference, struct play_fixture *fixture)
     builder_semaphore_create(b, 1, "both", 0);
     builder_semaphore_create(b, 2, "first", 0);
     builder_semaphore_create(b, 3, "second", 0);
-    builder_submit(b, 0, 0, NULL, 0, high, 2, NULL, 0);
-    builder_submit(b, 1, 0, &high[1], 1, low, 2, NULL, 0);
+    builder_submit(b, 0, 0, NO_VALUES, builder_values(high, 2), NO_IDS);
+    builder_submit(b, 1, 0, VALUES(high[1]), builder_values(low, 2), NO_IDS);
     play_wait_for(b, &low[1]);
     builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     builder_submission_done(b, 1, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
@@ -245,7 +244,7 @@ TEST_ON(unfinished_work_is_set_free, struct play_fixture *fixture)
     builder_buffer_create(b, 3, NULL, 1);
     play_add_fill(b, 4, 3, 1);
     play_add_fill(b, 5, 3, 2);
-    builder_submit(b, 0, 0, &never, 1, NULL, 0, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, VALUES(never), NO_VALUES, IDS(4));
     play_submit(b, 1, 5, NULL, &done);
     play_expect_same(fixture, 0);
 }
@@ -257,7 +256,7 @@ TEST_ON(missing_queues_are_unsupported, struct play_fixture *fixture)
 {
     struct replay_report report = {0};
     struct trace_builder *b = play_start(fixture);
-    builder_submit(b, 0, 7, NULL, 0, NULL, 0, NULL, 0);
+    builder_submit(b, 0, 7, NO_VALUES, NO_VALUES, NO_IDS);
     assert_int_equal(play_often(fixture, 1, &report), HAL_UNSUPPORTED);
     assert_non_null(strstr(hal_message(), "uses 8 queues"));
 }
@@ -286,7 +285,7 @@ TEST_ON(kernels_that_do_not_compile_are_named, struct play_fixture *fixture)
     const struct trace_entry_point point = {.name = builder_string(b, "scale"),
                                             .group_size = {1, 1, 1}};
     builder_executable_create(b, 1, "broken.metal", "kernel void scale() { nonsense; }\n", &point,
-                              1, NULL, 0);
+                              1);
     assert_int_equal(play_often(fixture, 1, &report), HAL_INVALID);
     assert_non_null(strstr(hal_message(), "executable 'broken.metal'"));
     assert_non_null(strstr(hal_message(), "nonsense"));
@@ -315,7 +314,8 @@ TEST_ON(substitutes_take_what_is_bound, struct play_fixture *fixture)
                                                 .group_size = {1, 1, 1}};
         const struct replay_substitute substitute = {
             "one", HAL_FORMAT_MSL, (const uint8_t *)known[i].data, strlen(known[i].data)};
-        builder_executable_reflected(b, 1, source, &point, 1, &takes, 1);
+        b->executable = (struct builder_executable){.bindings = &takes, .binding_count = 1};
+        builder_executable_create(b, 1, NULL, source, &point, 1);
         fixture->options.substitutes = &substitute;
         fixture->options.substitute_count = 1;
         const enum hal_status status = play_often(fixture, 1, &report);

@@ -14,7 +14,7 @@ TEST_ON(host_failures_are_repeated, struct play_fixture *fixture)
     builder_semaphore_create(b, 2, "done", 0);
     builder_buffer_create(b, 3, NULL, 1);
     play_add_fill(b, 4, 3, 1);
-    builder_submit(b, 0, 0, &gate, 1, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, VALUES(gate), VALUES(done), IDS(4));
     b->status = HAL_DEVICE_LOST;
     builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
     play_wait_for(b, &done);
@@ -34,7 +34,7 @@ TEST_ON(failures_are_awaited_before_the_semaphore_goes, struct play_fixture *fix
         builder_command_buffer_create(b, 1000 + i, NULL, 0);
         builder_fill(b, 1, 0, 1, 0, 1);
         builder_end_commands(b, 1000 + i);
-        builder_submit(b, i, 0, &gate, 1, &done, 1, (uint64_t[]){1000 + i}, 1);
+        builder_submit(b, i, 0, VALUES(gate), VALUES(done), IDS(1000 + i));
         b->status = HAL_DEVICE_LOST;
         builder_semaphore(b, TRACE_SEMAPHORE_FAIL, gate.semaphore, 0, "unplugged");
         builder_submission_done(b, i, 0, 0, 0, 0);
@@ -54,7 +54,7 @@ TEST_ON(values_that_come_too_late_are_no_difference, struct play_fixture *fixtur
         const struct trace_semaphore_value gate = {1, 1}, two = {2, 2}, six = {2, 6};
         builder_semaphore_create(b, 1, "gate", 0);
         builder_semaphore_create(b, 2, "overtaken", 0);
-        builder_submit(b, 0, 0, &gate, 1, &two, 1, NULL, 0);
+        builder_submit(b, 0, 0, VALUES(gate), VALUES(two), NO_IDS);
         builder_submission_done(b, 0, 0, 10, 10, 20);
         builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 5, NULL);
         builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
@@ -77,7 +77,7 @@ static void play_failed_fill(struct play_fixture *fixture, enum hal_status failu
     builder_semaphore_create(b, 2, "done", 0);
     builder_buffer_create(b, 3, NULL, 1);
     play_add_fill(b, 4, 3, 1);
-    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_submit(b, 0, 0, NO_VALUES, VALUES(done), IDS(4));
     b->status = failure;
     builder_submission_done(b, 0, 0, 10, 10, 20);
     play_wait_for(b, &done);
@@ -114,17 +114,17 @@ TEST_ON(work_of_a_lost_device_does_not_hang, struct play_fixture *fixture)
                                            refused = {4, 1}, early = {2, 2};
         for (uint64_t id = 1; id <= 4; id++)
             builder_semaphore_create(b, id, id == 4 ? "refused" : NULL, 0);
-        builder_submit(b, 0, 0, NULL, 0, &early, 1, NULL, 0);
-        builder_submit(b, 1, 0, &never, 1, &stuck, 1, NULL, 0);
-        builder_submit(b, 2, 0, &stuck, 1, &next, 1, NULL, 0);
-        builder_submit(b, 3, 0, &never, 1, NULL, 0, NULL, 0);
+        builder_submit(b, 0, 0, NO_VALUES, VALUES(early), NO_IDS);
+        builder_submit(b, 1, 0, VALUES(never), VALUES(stuck), NO_IDS);
+        builder_submit(b, 2, 0, VALUES(stuck), VALUES(next), NO_IDS);
+        builder_submit(b, 3, 0, VALUES(never), NO_VALUES, NO_IDS);
         play_wait_for(b, &early);
         builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns);
         b->status = HAL_DEVICE_LOST;
         builder_submission_done(b, 1, 0, 0, 0, look == 3 ? b->begin_ns + 1 : 0);
         builder_submission_done(b, 2, 0, 0, 0, look == 3 ? b->begin_ns + 1 : 0);
         builder_submission_done(b, 3, 0, 0, 0, 0);
-        builder_submit(b, 4, 0, NULL, 0, &refused, 1, NULL, 0);
+        builder_submit(b, 4, 0, NO_VALUES, VALUES(refused), NO_IDS);
         if (look == 0)
             play_wait_for(b, &next);
         if (look < 2)
@@ -159,9 +159,9 @@ TEST_ON(host_calls_that_never_begin_fail_as_they_did, struct play_fixture *fixtu
         play_add_fill(b, 4, 3, 1);
         b->operation =
             (struct trace_submit){.operation = TRACE_OPERATION_WRITE, .buffer = 3, .size = 16};
-        builder_submit(b, 0, 0, &gate, 1, &done, 1, NULL, 0);
+        builder_submit(b, 0, 0, VALUES(gate), VALUES(done), NO_IDS);
         play_submit(b, 1, 4, NULL, &early);
-        builder_submit(b, 2, 0, &early, 1, &gate, 1, NULL, 0);
+        builder_submit(b, 2, 0, VALUES(early), VALUES(gate), NO_IDS);
         builder_submission_done(b, 2, 0, b->begin_ns, b->begin_ns, b->begin_ns);
         b->status = HAL_NO_MEMORY;
         const bool later = look >= LOOKS; /* than the call that waits for it begins */
@@ -226,8 +226,8 @@ TEST_ON(failures_are_known_in_several_ways, struct play_fixture *fixture)
                                            last = {4, 1};
         for (uint64_t id = 1; id <= 4; id++)
             builder_semaphore_create(b, id, NULL, 0);
-        builder_submit(b, 0, 0, &gate, 1, &values[0], 1, NULL, 0);
-        builder_submit(b, 1, 0, &values[0], 1, &last, 1, NULL, 0);
+        builder_submit(b, 0, 0, VALUES(gate), VALUES(values[0]), NO_IDS);
+        builder_submit(b, 1, 0, VALUES(values[0]), VALUES(last), NO_IDS);
         b->status = HAL_IO;
         builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
         if (look < 2)
@@ -249,7 +249,7 @@ TEST_ON(a_known_failure_is_no_excuse_for_others, struct play_fixture *fixture)
     const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
     builder_semaphore_create(b, 1, "gate", 0);
     builder_semaphore_create(b, 2, "done", 0);
-    builder_submit(b, 0, 0, &values[0], 1, &values[1], 1, NULL, 0);
+    builder_submit(b, 0, 0, VALUES(values[0]), VALUES(values[1]), NO_IDS);
     builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
     b->status = HAL_IO;
     builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
@@ -270,7 +270,7 @@ TEST_ON(a_wait_for_any_outlives_a_failure, struct play_fixture *fixture)
         b->status = HAL_IO;
         builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
         b->status = HAL_OK;
-        builder_submit(b, 0, 0, NULL, 0, &values[1], 1, NULL, 0);
+        builder_submit(b, 0, 0, NO_VALUES, VALUES(values[1]), NO_IDS);
         builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
         b->status = mode == HAL_WAIT_ALL ? HAL_IO : HAL_OK;
         builder_semaphore_wait(b, mode, values, 2, INT64_MAX);

@@ -416,7 +416,7 @@ static int set_up(void **state)
     builder_command_buffer_create(&b, COMMANDS, NULL, 0);
     builder_fill(&b, BUFFER, 0, BYTES, VALUE, 1);
     builder_end_commands(&b, COMMANDS);
-    builder_submit(&b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_submit(&b, 0, 0, NO_VALUES, VALUES(done), IDS(COMMANDS));
     builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
     for (int i = 0; i < READS; i++)
         builder_host_read(&b, BUFFER, 0, bytes, sizeof bytes);

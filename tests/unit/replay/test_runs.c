@@ -60,7 +60,8 @@ static void submit(struct fixture *f, uint32_t queue, const struct trace_semapho
     const uint64_t n = f->submit_count++, commands = COMMANDS + n;
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, n, queue, waits, wait_count, signals, signal_count, &commands, 1);
+    builder_submit(&f->b, n, queue, builder_values(waits, wait_count),
+                   builder_values(signals, signal_count), IDS(commands));
     builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     builder_destroy(&f->b, TRACE_COMMAND_BUFFER_DESTROY, commands);
 }

@@ -27,7 +27,7 @@ static void build(struct trace_builder *b)
         {.name = builder_string(b, "second"), .group_size = {1, 1, 1}}};
     builder_buffer_create(b, 1, "out", 256);
     builder_buffer_create(b, 2, "other", 256);
-    builder_executable_create(b, 3, NULL, "source", points, 2, NULL, 0);
+    builder_executable_create(b, 3, NULL, "source", points, 2);
     builder_host_write(b, 1, 0, zeros, 32);
     builder_command_buffer_create(b, 4, NULL, 0);
     builder_dispatch(b, 3, 0, 1, 1, 1); /* nothing is bound */
@@ -44,8 +44,8 @@ static void build(struct trace_builder *b)
     builder_copy(b, 2, 0, 1, 96, 4);
     builder_update(b, 1, 100, zeros, 4);
     builder_end_commands(b, 6);
-    builder_submit(b, 5, 0, NULL, 0, NULL, 0, (uint64_t[]){4, 5}, 2);
-    builder_submit(b, 6, 0, NULL, 0, NULL, 0, (uint64_t[]){6}, 1);
+    builder_submit(b, 5, 0, NO_VALUES, NO_VALUES, IDS(4, 5));
+    builder_submit(b, 6, 0, NO_VALUES, NO_VALUES, IDS(6));
     builder_host_read(b, 1, 16, zeros, 100);
     builder_host_read(b, 1, 6, zeros, 20);
     b->flags = TRACE_FLAG_DIGEST;

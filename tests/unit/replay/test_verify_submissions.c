@@ -45,7 +45,7 @@ static void submit(struct trace_builder *b, uint64_t n, const uint64_t copies[2]
     for (size_t i = 0; i < 2 && copies[i][0]; i++)
         builder_copy(b, copies[i][0], 0, copies[i][1], 0, BYTES);
     builder_end_commands(b, commands);
-    builder_submit(b, n, 0, &wait, n > 0, &signal, 1, &commands, 1);
+    builder_submit(b, n, 0, builder_values(&wait, n > 0), VALUES(signal), IDS(commands));
     builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
 }
 

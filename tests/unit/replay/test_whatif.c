@@ -52,8 +52,8 @@ static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_s
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_fill(&f->b, BUFFER, n, 1, (uint32_t)n + 1, 1);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
-                   &commands, 1);
+    builder_submit(&f->b, n, queue, builder_values(&wait, wait.semaphore != 0),
+                   builder_values(&signal, signal.semaphore != 0), IDS(commands));
     builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     builder_destroy(&f->b, TRACE_COMMAND_BUFFER_DESTROY, commands);
 }
@@ -294,7 +294,8 @@ TEST_ON(barriers_between_readers_go, struct fixture *f)
     const struct trace_entry_point entries[2] = {
         {.name = builder_string(&f->b, "reads"), .group_size = {1, 1, 1}},
         {.name = builder_string(&f->b, "writes"), .group_size = {1, 1, 1}}};
-    builder_executable_reflected(&f->b, executable, "none", entries, 2, takes, 2);
+    f->b.executable = (struct builder_executable){.bindings = takes, .binding_count = 2};
+    builder_executable_create(&f->b, executable, NULL, "none", entries, 2);
     builder_command_buffer_create(&f->b, commands, NULL, 0);
     builder_push_descriptor_set(&f->b, 0, &whole, 1);
     builder_dispatch(&f->b, executable, 0, 1, 1, 1);
@@ -303,7 +304,7 @@ TEST_ON(barriers_between_readers_go, struct fixture *f)
     builder_barrier(&f->b, NULL, 0);
     builder_dispatch(&f->b, executable, 1, 1, 1, 1);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), IDS(commands));
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE, 1);
     change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_NEEDED});
@@ -321,7 +322,7 @@ TEST_ON(needless_barriers_go_and_needed_ones_stay, struct fixture *f)
     builder_barrier(&f->b, NULL, 0); /* orders the copy behind both */
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), IDS(commands));
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE, 1);
     uint8_t bytes[48];
@@ -354,7 +355,7 @@ TEST_ON(one_barrier_goes_by_its_number, struct fixture *f)
     builder_barrier(&f->b, NULL, 0); /* 1: the copy reads both */
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), IDS(commands));
     change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_ONE, .barrier = 0});
     assert_int_equal(f->info.after.barriers, 1);
     assert_int_equal(f->info.dropped_redundant, 1);
@@ -386,8 +387,9 @@ TEST_ON(command_buffers_become_one_in_order, struct fixture *f)
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 16, BUFFER, 32, 16);
     builder_end_commands(&f->b, commands[1]);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, commands, 2);
-    builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, commands + 1, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), builder_ids(commands, 2));
+    builder_submit(&f->b, 1, 0, VALUES(DONE_AT(1)), VALUES(DONE_AT(2)),
+                   builder_ids(commands + 1, 1));
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     builder_submission_done(&f->b, 1, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE, 2);
@@ -423,7 +425,7 @@ TEST_ON(merged_command_buffers_have_full_barriers_between, struct fixture *f)
             builder_update(&f->b, BUFFER, 48, "abcd", 4);
         builder_end_commands(&f->b, commands[i]);
     }
-    builder_submit(&f->b, 0, 0, NULL, 0, NULL, 0, commands, 3);
+    builder_submit(&f->b, 0, 0, NO_VALUES, NO_VALUES, builder_ids(commands, 3));
     change(f, (struct replay_what_if){.merge_dispatches = true});
     const struct replay_object *merged =
         &f->variant->objects[trace_submit_command_buffers(submission(f, 0))[0]];

@@ -51,8 +51,8 @@ static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_s
 {
     const uint64_t commands = FIRST + n;
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
-                   &commands, 1);
+    builder_submit(&f->b, n, queue, builder_values(&wait, wait.semaphore != 0),
+                   builder_values(&signal, signal.semaphore != 0), IDS(commands));
     builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
 }
 
@@ -189,8 +189,9 @@ TEST_ON(merged_command_buffers_keep_their_order, struct fixture *f)
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 16, BUFFER, 32, 16);
     builder_end_commands(&f->b, commands[1]);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, commands, 2);
-    builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, commands + 1, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), builder_ids(commands, 2));
+    builder_submit(&f->b, 1, 0, VALUES(DONE_AT(1)), VALUES(DONE_AT(2)),
+                   builder_ids(commands + 1, 1));
     builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     builder_submission_done(&f->b, 1, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
     host_wait(f, DONE_AT(2));
@@ -213,8 +214,8 @@ TEST_ON(dropped_barriers_leave_pairs_without_order, struct fixture *f)
     builder_barrier(&f->b, NULL, 0);
     builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
     builder_end_commands(&f->b, commands);
-    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
-    builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, &commands, 1);
+    builder_submit(&f->b, 0, 0, NO_VALUES, VALUES(DONE_AT(1)), IDS(commands));
+    builder_submit(&f->b, 1, 0, VALUES(DONE_AT(1)), VALUES(DONE_AT(2)), IDS(commands));
     change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_ONE, .barrier = 1});
     assert_int_equal(f->hazards.races_before, 0);
     assert_int_equal(f->hazards.races_after, 2);
@@ -253,7 +254,8 @@ TEST_ON(kernels_that_may_touch_bytes_are_not_certain, struct fixture *f)
     const struct trace_entry_point entry = {.name = builder_string(&f->b, "reads"),
                                             .group_size = {1, 1, 1}};
     const struct trace_binding other = {BUFFER, 32, 8}, same = {BUFFER, 0, 8};
-    builder_executable_reflected(&f->b, KERNEL, "none", &entry, 1, takes, 1);
+    f->b.executable = (struct builder_executable){.bindings = takes, .binding_count = 1};
+    builder_executable_create(&f->b, KERNEL, NULL, "none", &entry, 1);
     fill(f, 0, 0, none, DONE_AT(1));
     host_wait(f, DONE_AT(1));
     builder_command_buffer_create(&f->b, FIRST + 1, NULL, 0);

@@ -42,7 +42,7 @@ static const char *write_run(const char *name, const struct variation *v)
     builder_semaphore_create(&b, done, "done", 0);
     builder_buffer_create(&b, in, "data", 64);
     builder_executable_create(&b, kernels, "k.metal", v->other_kernel ? "faster" : "slower", &point,
-                              1, NULL, 0);
+                              1);
     builder_host_write(&b, in, 0, v->other_input ? "ABCDEFGH" : "abcdefgh", 8);
     uint64_t number = 0;
     for (uint64_t i = 0; i < 4; i++) {
@@ -56,7 +56,8 @@ static const char *write_run(const char *name, const struct variation *v)
             builder_end_commands(&b, commands);
             const struct trace_semaphore_value value = {done, number + 1};
             b.operation.affinity = i == 3 ? v->affinity : 0;
-            builder_submit(&b, number, i == 3 ? v->queue : 0, NULL, 0, &value, 1, &commands, 1);
+            builder_submit(&b, number, i == 3 ? v->queue : 0, NO_VALUES, VALUES(value),
+                           IDS(commands));
             builder_submission_done(&b, number, 0, b.begin_ns, b.begin_ns, b.begin_ns + 500);
             if (v->polls)
                 builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, done, 0, NULL);
@@ -157,7 +158,7 @@ static void write_kernels(const char *name, const char *sources)
     const struct trace_entry_point point = {.name = builder_string(&b, "main"),
                                             .group_size = {8, 1, 1}};
     for (uint64_t i = 0; sources[i]; i++)
-        builder_executable_create(&b, i + 1, "", (char[]){sources[i], 0}, &point, 1, NULL, 0);
+        builder_executable_create(&b, i + 1, "", (char[]){sources[i], 0}, &point, 1);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
@@ -214,7 +215,7 @@ static void submit_commands(struct trace_builder *b, uint64_t number, uint64_t c
 {
     const struct trace_semaphore_value value = {3, number + 1};
     builder_end_commands(b, commands);
-    builder_submit(b, number, 0, NULL, 0, &value, 1, &commands, 1);
+    builder_submit(b, number, 0, NO_VALUES, VALUES(value), IDS(commands));
 }
 
 static void write_mapped(const char *name, const struct mapped_run *run_of)
@@ -225,7 +226,7 @@ static void write_mapped(const char *name, const struct mapped_run *run_of)
     builder_open(&b, test_folder_file(&folder, name, path), NULL);
     builder_semaphore_create(&b, 3, "done", 0);
     builder_buffer_create(&b, 1, "shared", BYTES);
-    builder_mapping(&b, TRACE_BUFFER_MAP, 1, 1, PERSISTENT, 0, BYTES);
+    builder_map(&b, 1, 1, PERSISTENT, 0, BYTES);
     builder_buffer_create(&b, 2, "own", BYTES);
     run_of->before(&b);
     builder_command_buffer_create(&b, 10, "read", 0);
@@ -240,7 +241,7 @@ static void write_mapped(const char *name, const struct mapped_run *run_of)
     if (run_of->after)
         run_of->after(&b);
     if (!run_of->stays_mapped)
-        builder_mapping(&b, TRACE_BUFFER_UNMAP, 1, 1, PERSISTENT, 0, BYTES);
+        builder_unmap(&b, 1, 1, PERSISTENT, 0, BYTES);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
@@ -416,7 +417,7 @@ static void write_threads_mapped(const char *name, const char *labels, const cha
         builder_thread(&b, 2 + i, 100 + i, "program");
         b.thread = 2 + i;
         builder_buffer_create(&b, 1 + i, (char[]){labels[i], 0}, BYTES);
-        builder_mapping(&b, TRACE_BUFFER_MAP, 1 + i, 1 + i, PERSISTENT, 0, BYTES);
+        builder_map(&b, 1 + i, 1 + i, PERSISTENT, 0, BYTES);
         builder_host_write(&b, 1 + i, 0, bytes, BYTES);
     }
     b.thread = 1;
@@ -425,7 +426,7 @@ static void write_threads_mapped(const char *name, const char *labels, const cha
     builder_copy(&b, y_is_first ? 1 : 2, 0, 4, 0, BYTES / 2);
     submit_commands(&b, 0, 10);
     for (uint32_t i = 0; i < 2; i++)
-        builder_mapping(&b, TRACE_BUFFER_UNMAP, 1 + i, 1 + i, PERSISTENT, 0, BYTES);
+        builder_unmap(&b, 1 + i, 1 + i, PERSISTENT, 0, BYTES);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
@@ -452,7 +453,8 @@ static void submit_alloca(struct trace_builder *b, uint64_t number, uint64_t sla
     const struct trace_semaphore_value given_back = {5, 1}, signals[] = {{3, number}, {pools, 1}};
     b->operation = (struct trace_submit){
         .operation = TRACE_OPERATION_ALLOCA, .buffer = slab, .offset = offset, .size = 256};
-    builder_submit(b, number, 0, &given_back, waits, signals, 2, NULL, 0);
+    builder_submit(b, number, 0, builder_values(&given_back, waits), builder_values(signals, 2),
+                   NO_IDS);
 }
 
 /* The second alloca gets the range at `offset` of a slab, waits there for what was given back, and
@@ -472,7 +474,7 @@ static void write_transient(const char *name, uint64_t offset, bool waits, uint6
     builder_command_buffer_create(&b, 10, "fill", 0);
     builder_fill(&b, 1, offset + 16, bytes, 'f', 1);
     builder_end_commands(&b, 10);
-    builder_submit(&b, 3, 0, &got, 1, &done, 1, (uint64_t[]){10}, 1);
+    builder_submit(&b, 3, 0, VALUES(got), VALUES(done), IDS(10));
     builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
     builder_host_read(&b, 1, offset + 16, "ffff", 4);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
@@ -508,7 +510,7 @@ static void write_shared(const char *name, uint64_t slab, uint64_t offset, uint6
     builder_command_buffer_create(&b, 10, "fill", 0);
     builder_fill(&b, 1, 128 + 16, bytes, 'f', 1);
     builder_end_commands(&b, 10);
-    builder_submit(&b, 2, 0, &got, 1, &done, 1, (uint64_t[]){10}, 1);
+    builder_submit(&b, 2, 0, VALUES(got), VALUES(done), IDS(10));
     b.thread = 1;
     submit_alloca(&b, 4, slab, offset, false, 6);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
@@ -547,7 +549,7 @@ static void write_pool(const char *name, const char *workers)
         builder_command_buffer_create(&b, 10 + i, "fill", 0);
         builder_fill(&b, 2, 0, 64, 'f', 1);
         builder_end_commands(&b, 10 + i);
-        builder_submit(&b, i, 0, NULL, 0, &done, 1, (uint64_t[]){10 + i}, 1);
+        builder_submit(&b, i, 0, NO_VALUES, VALUES(done), IDS(10 + i));
         if (isupper((unsigned char)workers[i]))
             builder_host_read(&b, 2, 0, "ffff", 4);
     }

@@ -403,8 +403,8 @@ static void write_known(void)
     builder_fill(&b, BUFFER, 0, 8, 1, 1);
     builder_debug_end(&b);
     builder_end_commands(&b, COMMANDS);
-    builder_submit(&b, 0, 1, &values[0], 1, &values[1], 1, (uint64_t[]){COMMANDS}, 1);
-    builder_submit(&b, 1, 1, &values[1], 1, &values[2], 1, NULL, 0);
+    builder_submit(&b, 0, 1, VALUES(values[0]), VALUES(values[1]), IDS(COMMANDS));
+    builder_submit(&b, 1, 1, VALUES(values[1]), VALUES(values[2]), NO_IDS);
     builder_semaphore(&b, TRACE_SEMAPHORE_SIGNAL, DONE, 1, NULL);
     const int64_t now = work_ns = b.begin_ns;
     builder_submission_done(&b, 0, 1, now, now + 10, now + 1000);

@@ -73,7 +73,7 @@ static int write_trace(void **state)
     record_layout(&b, LAYOUT, SET);
     record_layout(&b, OTHER_LAYOUT, OTHER_SET);
     builder_semaphore_create(&b, DONE, "done", 0);
-    builder_executable_create(&b, KERNELS, "kernels", "kernel void k() {}", &point, 1, NULL, 0);
+    builder_executable_create(&b, KERNELS, "kernels", "kernel void k() {}", &point, 1);
     for (uint64_t i = 0; i < SUBMISSIONS; i++) {
         const uint64_t commands = COMMANDS + i;
         const struct trace_semaphore_value wait = {DONE, i}, signal = {DONE, i + 1};
@@ -90,7 +90,7 @@ static int write_trace(void **state)
         record_stacks(&b, commands);
         for (int status = HAL_OK; i == 1 && status <= HAL_INVALID; status += HAL_INVALID)
             record_unsupported(&b, commands, (enum hal_status)status);
-        builder_submit(&b, i, 0, &wait, 1, &signal, 1, &commands, 1);
+        builder_submit(&b, i, 0, VALUES(wait), VALUES(signal), IDS(commands));
         builder_dispatch_times(&b, i, 0, times, DISPATCHES);
         builder_submission_done(&b, i, 0, 5000, 5000, 5100);
     }

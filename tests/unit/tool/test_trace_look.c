@@ -32,7 +32,7 @@ static void write_steps(void)
         const struct trace_semaphore_value value = {5, i + 1};
         builder_flush(&b);
         b.begin_ns = 1000 + 1000000 * (int64_t)(i + 1);
-        builder_submit(&b, i, 0, NULL, 0, &value, 1, NULL, 0);
+        builder_submit(&b, i, 0, NO_VALUES, VALUES(value), NO_IDS);
         builder_submission_done(&b, i, 0, b.begin_ns, b.begin_ns, b.begin_ns + 50);
         builder_buffer_create(&b, 100 + i, NULL, 64);
     }

@@ -34,7 +34,7 @@ static int write_trace(void **state)
         {.name = builder_string(&b, "twice"), .group_size = {8, 2, 1}},
         {.name = builder_string(&b, "never"), .group_size = {1, 1, 1}}};
     builder_buffer_create(&b, BUFFER, "out", 256);
-    builder_executable_create(&b, KERNELS, "../a b.metal", source, points, 2, NULL, 0);
+    builder_executable_create(&b, KERNELS, "../a b.metal", source, points, 2);
     builder_semaphore_create(&b, DONE, "done", 0);
     builder_host_write(&b, BUFFER, 0, "12345678", 8);
     builder_command_buffer_create(&b, ONCE, NULL, 0);
@@ -48,12 +48,12 @@ static int write_trace(void **state)
     builder_dispatch(&b, KERNELS, 0, 5, 1, 1);
     builder_end_commands(&b, AGAIN);
     const struct trace_semaphore_value values[] = {{DONE, 1}, {DONE, 2}};
-    builder_submit(&b, 0, 0, NULL, 0, &values[0], 1, (uint64_t[]){ONCE, AGAIN}, 2);
+    builder_submit(&b, 0, 0, NO_VALUES, VALUES(values[0]), IDS(ONCE, AGAIN));
     /* Of four dispatches the device timed the second and the third. */
     const struct trace_dispatch_time times[] = {{0, 1, 6100, 6400}, {1, 0, 7000, 8002}};
     builder_dispatch_times(&b, 0, 0, times, 2);
     builder_submission_done(&b, 0, 0, 5000, 6000, 9000);
-    builder_submit(&b, 1, 0, NULL, 0, &values[1], 1, (uint64_t[]){AGAIN}, 1);
+    builder_submit(&b, 1, 0, NO_VALUES, VALUES(values[1]), IDS(AGAIN));
     /* It has two command buffers, and no third. */
     const struct trace_dispatch_time beyond = {2, 0, 7000, 7500};
     builder_dispatch_times(&b, 0, 0, &beyond, 1);
@@ -108,7 +108,7 @@ TEST(races_are_listed)
         builder_command_buffer_create(&b, ONCE + n, NULL, 0);
         builder_fill(&b, BUFFER, 32 * n, 64, 1, 1);
         builder_end_commands(&b, ONCE + n);
-        builder_submit(&b, n, 0, NULL, 0, NULL, 0, (uint64_t[]){ONCE + n}, 1);
+        builder_submit(&b, n, 0, NO_VALUES, NO_VALUES, IDS(ONCE + n));
     }
     builder_host_read(&b, BUFFER, 80, "abcd", 4);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);

@@ -92,7 +92,8 @@ static void write_commands(struct trace_builder *b, struct world *world, uint64_
 static void submit(struct trace_builder *b, uint64_t number, uint64_t value, uint64_t commands)
 {
     const struct trace_semaphore_value values[] = {{DONE, value - 1}, {DONE, value}};
-    builder_submit(b, number, (uint32_t)(number % 2), &values[0], 1, &values[1], 1, &commands, 1);
+    builder_submit(b, number, (uint32_t)(number % 2), VALUES(values[0]), VALUES(values[1]),
+                   IDS(commands));
 }
 
 static void host_look(struct trace_builder *b, const struct world *world, uint64_t *state,
@@ -422,10 +423,10 @@ TEST(what_waits_for_itself_alone_goes)
     builder_fill(&b, 1, 0, BYTES, 7, 1);
     builder_end_commands(&b, 100);
     submit(&b, 0, 1, 100);
-    builder_submit(&b, 1, 1, &outer, 1, &inner[0], 1, NULL, 0);
-    builder_submit(&b, 2, 0, &inner[0], 1, &inner[1], 1, NULL, 0);
+    builder_submit(&b, 1, 1, VALUES(outer), VALUES(inner[0]), NO_IDS);
+    builder_submit(&b, 2, 0, VALUES(inner[0]), VALUES(inner[1]), NO_IDS);
     builder_semaphore_wait(&b, 0, &done, 1, INT64_MAX);
-    builder_submit(&b, 3, 0, NULL, 0, &outer, 1, NULL, 0);
+    builder_submit(&b, 3, 0, NO_VALUES, VALUES(outer), NO_IDS);
     builder_semaphore_wait(&b, 0, &inner[1], 1, INT64_MAX);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s0 w.pb.zst"), 0);
@@ -526,7 +527,8 @@ TEST(files_are_read_and_written_by_what_is_needed)
                                                 .buffer = reads ? 1 : 2,
                                                 .size = BYTES};
         }
-        builder_submit(&b, i, 0, &values[0], 1, &values[1], 1, &commands, !reads && !writes);
+        builder_submit(&b, i, 0, VALUES(values[0]), VALUES(values[1]),
+                       builder_ids(&commands, !reads && !writes));
     }
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -608,7 +610,7 @@ TEST(stripped_bytes_are_nowhere)
     builder_command_buffer_create(&b, 2, NULL, 0);
     builder_update(&b, 1, 32, "SECRET-OF-AN-UPDATE!", 20);
     builder_end_commands(&b, 2);
-    builder_submit(&b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){2}, 1);
+    builder_submit(&b, 0, 0, NO_VALUES, NO_VALUES, IDS(2));
     builder_host_read(&b, 1, 0, "SECRET-READ-BY-HOST", 19);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(run("hal-trace strip -f -o t.pb.zst s.pb.zst && hal-trace verify t.pb.zst"),
@@ -636,7 +638,7 @@ TEST(stripped_kernels_are_nowhere)
     struct trace_builder b;
     const struct trace_entry_point point = {.group_size = {1, 1, 1}};
     builder_open(&b, file("x.pb.zst"), NULL);
-    builder_executable_create(&b, 1, "k", "SECRET-OF-A-KERNEL", &point, 1, NULL, 0);
+    builder_executable_create(&b, 1, "k", "SECRET-OF-A-KERNEL", &point, 1);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(run("hal-trace strip -f -o t.pb.zst x.pb.zst && hal-trace verify t.pb.zst && "
                          "hal-trace extract --content=1 t.pb.zst"),
@@ -666,7 +668,7 @@ static void write_process(const char *name, int64_t start_ns, int64_t wall_ns, i
     builder_semaphore_create(&b, 5, "s", 0);
     b.begin_ns = first_ns + 1000000;
     b.operation.affinity = 3;
-    builder_submit(&b, 0, 0, NULL, 0, &(struct trace_semaphore_value){5, 1}, 1, NULL, 0);
+    builder_submit(&b, 0, 0, NO_VALUES, VALUES({5, 1}), NO_IDS);
     builder_submission_done(&b, 0, 0, b.begin_ns, b.begin_ns + 10, b.begin_ns + 20);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }

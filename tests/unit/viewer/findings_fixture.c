@@ -91,7 +91,7 @@ void round_trip(struct trace_builder *b, uint64_t n, int64_t begin_ns)
 {
     const struct trace_semaphore_value signal = {DONE, n + 1};
     at(b, begin_ns, begin_ns + 10);
-    builder_submit(b, n, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_submit(b, n, 0, NO_VALUES, VALUES(signal), IDS(COMMANDS));
     builder_submission_done(b, n, 0, START_NS + begin_ns + 10, START_NS + begin_ns + 30,
                             START_NS + begin_ns + 50);
     at(b, begin_ns + 20, begin_ns + 90);

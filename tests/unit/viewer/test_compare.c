@@ -50,7 +50,7 @@ static void begin_trace(struct trace_builder *b, const char *path)
                                             .group_size = {1, 1, 1}};
     at(b, 0);
     builder_semaphore_create(b, DONE, "done", 0);
-    builder_executable_create(b, KERNEL, "", "", &entry, 1, NULL, 0);
+    builder_executable_create(b, KERNEL, "", "", &entry, 1);
     builder_command_buffer_create(b, COMMANDS, NULL, 0);
     builder_dispatch(b, KERNEL, 0, 1, 1, 1);
     builder_end_commands(b, COMMANDS);
@@ -90,7 +90,7 @@ static struct view_model *program(const char *path, const int64_t *durations_ns,
         if (named)
             scope(&b, 1, i, now_ns, durations_ns[i]);
         at(&b, now_ns);
-        builder_submit(&b, (uint64_t)i, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+        builder_submit(&b, (uint64_t)i, 0, NO_VALUES, VALUES(signal), IDS(COMMANDS));
         builder_submission_done(&b, (uint64_t)i, 0, START_NS + now_ns, START_NS + now_ns,
                                 START_NS + now_ns + durations_ns[i] / 2);
         now_ns += durations_ns[i];

@@ -32,7 +32,7 @@ static int open_trace(void **state)
         const struct trace_semaphore_value signal = {1, n + 1};
         b.begin_ns = begin_ns - 30;
         b.step_ns = 10;
-        builder_submit(&b, n, 0, NULL, 0, &signal, 1, NULL, 0);
+        builder_submit(&b, n, 0, NO_VALUES, VALUES(signal), NO_IDS);
         builder_submission_done(&b, n, 0, begin_ns - 20, begin_ns, begin_ns + 100);
         b.begin_ns = begin_ns + 60;
         b.step_ns = 50;

@@ -36,7 +36,7 @@ static void a_slow_submit(struct trace_builder *b)
 {
     const struct trace_semaphore_value signal = {DONE, 4};
     at(b, 1000, 6000);
-    builder_submit(b, 3, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_submit(b, 3, 0, NO_VALUES, VALUES(signal), IDS(COMMANDS));
     builder_submission_done(b, 3, 0, START_NS + 1010, START_NS + 1030, START_NS + 1050);
     at(b, 6010, 6030);
     builder_semaphore_wait(b, 0, &signal, 1, INT64_MAX);
@@ -47,7 +47,7 @@ static void a_slow_wake(struct trace_builder *b)
 {
     const struct trace_semaphore_value signal = {DONE, 4};
     at(b, 1000, 1010);
-    builder_submit(b, 3, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_submit(b, 3, 0, NO_VALUES, VALUES(signal), IDS(COMMANDS));
     builder_submission_done(b, 3, 0, START_NS + 1010, START_NS + 1030, START_NS + 1050);
     at(b, 1020, 51050);
     builder_semaphore_wait(b, 0, &signal, 1, INT64_MAX);
@@ -63,8 +63,7 @@ static void two_that_wait(struct trace_builder *b)
     at(b, 6010, 6060);
     builder_semaphore_wait(b, 0, &signal, 1, INT64_MAX);
     at(b, 6070, 6080);
-    builder_submit(b, 8, 0, NULL, 0, &(struct trace_semaphore_value){DONE, 5}, 1,
-                   (uint64_t[]){COMMANDS}, 1);
+    builder_submit(b, 8, 0, NO_VALUES, VALUES({DONE, 5}), IDS(COMMANDS));
     b->thread = 1;
 }
 
@@ -89,14 +88,13 @@ TEST(what_waits_for_others_costs_nothing)
     open_trace(&b);
     const struct trace_entry_point entry = {.name = builder_string(&b, "k"),
                                             .group_size = {1, 1, 1}};
-    builder_executable_create(&b, 900, "", "", &entry, 1, NULL, 0);
+    builder_executable_create(&b, 900, "", "", &entry, 1);
     builder_dispatch(&b, 900, 0, 1, 1, 1);
     builder_end_commands(&b, COMMANDS);
     for (uint64_t n = 0; n < 40; n++) {
         const int64_t begin_ns = START_NS + 1030 + 10 * (int64_t)n;
         at(&b, 900 + 2 * (int64_t)n, 901 + 2 * (int64_t)n);
-        builder_submit(&b, n, 0, NULL, 0, &(struct trace_semaphore_value){DONE, n + 1}, 1,
-                       (uint64_t[]){COMMANDS}, 1);
+        builder_submit(&b, n, 0, NO_VALUES, VALUES({DONE, n + 1}), IDS(COMMANDS));
         builder_submission_done(&b, n, 0, START_NS + 1000, begin_ns, begin_ns + 10);
     }
     find(&b, &found);

@@ -94,7 +94,8 @@ TEST(a_barrier_between_readers_orders_nothing)
     const struct trace_entry_point entries[2] = {
         {.name = builder_string(&b, "reads"), .group_size = {1, 1, 1}},
         {.name = builder_string(&b, "writes"), .group_size = {1, 1, 1}}};
-    builder_executable_reflected(&b, 900, "", entries, 2, takes, 2);
+    b.executable = (struct builder_executable){.bindings = takes, .binding_count = 2};
+    builder_executable_create(&b, 900, NULL, "", entries, 2);
     builder_push_descriptor_set(&b, 0, &whole, 1);
     builder_dispatch(&b, 900, 0, 1, 1, 1);
     builder_barrier(&b, NULL, 0); /* command 2: between two that read */
@@ -140,7 +141,8 @@ TEST(a_missing_semaphore_is_a_race)
         builder_end_commands(&b, COMMANDS);
         for (uint64_t n = 0; n < 2; n++) {
             const struct trace_semaphore_value wait = {DONE, 1}, signal = {DONE, n + 1};
-            builder_submit(&b, n, 0, &wait, i == 1 && n, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+            builder_submit(&b, n, 0, builder_values(&wait, i == 1 && n), VALUES(signal),
+                           IDS(COMMANDS));
             builder_submission_done(&b, n, 0, 5000, 6000, 9000);
         }
         if (i == 2) {
@@ -174,7 +176,8 @@ TEST(kernels_race_by_what_they_declare)
         const struct trace_entry_point entries[2] = {
             {.name = builder_string(&b, "reads"), .group_size = {1, 1, 1}},
             {.name = builder_string(&b, "writes"), .group_size = {1, 1, 1}}};
-        builder_executable_reflected(&b, 900, "", entries, 2, takes, 2);
+        b.executable = (struct builder_executable){.bindings = takes, .binding_count = 2};
+        builder_executable_create(&b, 900, NULL, "", entries, 2);
         builder_push_descriptor_set(&b, 0, &whole, 1);
         builder_dispatch(&b, 900, 0, 1, 1, 1);
         builder_dispatch(&b, 900, 0, 1, 1, 1); /* two that read do not conflict */
@@ -268,7 +271,8 @@ TEST(results_that_never_get_to_the_host_are_dead)
         builder_buffer_create(&b, A, "a", 64);
         builder_buffer_create(&b, B, "b", 64);
         builder_buffer_create(&b, C, "c", 64);
-        builder_executable_reflected(&b, 900, "", &entry, 1, takes, 2);
+        b.executable = (struct builder_executable){.bindings = takes, .binding_count = 2};
+        builder_executable_create(&b, 900, NULL, "", &entry, 1);
         builder_push_descriptor_set(&b, 0, ab, 2);
         builder_dispatch(&b, 900, 0, 1, 1, 1);
         builder_push_descriptor_set(&b, 0, bc, 2);
@@ -281,7 +285,7 @@ TEST(results_that_never_get_to_the_host_are_dead)
         if (cases[i].read)
             builder_host_read(&b, cases[i].read, 0, "0123456789abcdef", 16);
         if (cases[i].mapped)
-            builder_mapping(&b, TRACE_BUFFER_MAP, cases[i].mapped, 1, 1, 0, 64);
+            builder_map(&b, cases[i].mapped, 1, 1, 0, 64);
         find(&b, &found);
         const struct view_finding *dead = of_kind(&found, VIEW_FINDING_DEAD);
         assert_true((dead != NULL) == (cases[i].dead > 0));
@@ -341,7 +345,7 @@ TEST(pauses_between_dispatches_are_measured)
     open_trace(&b);
     const struct trace_entry_point entry = {.name = builder_string(&b, "k"),
                                             .group_size = {1, 1, 1}};
-    builder_executable_create(&b, 900, "", "", &entry, 1, NULL, 0);
+    builder_executable_create(&b, 900, "", "", &entry, 1);
     for (int i = 0; i < 3; i++)
         builder_dispatch(&b, 900, 0, 1, 1, 1);
     builder_end_commands(&b, COMMANDS);
@@ -412,7 +416,7 @@ TEST(a_gap_before_several_submissions_is_named_by_its_moment)
     for (uint32_t n = 0; n < 3; n++) {
         const int64_t begin_ns = n == 0 ? 1000 : 9000;
         at(&b, begin_ns - 100, begin_ns - 90);
-        builder_submit(&b, n, n, NULL, 0, NULL, 0, (uint64_t[]){COMMANDS}, 1);
+        builder_submit(&b, n, n, NO_VALUES, NO_VALUES, IDS(COMMANDS));
         builder_submission_done(&b, n, n, START_NS + begin_ns - 90, START_NS + begin_ns,
                                 START_NS + begin_ns + 500);
     }
@@ -444,8 +448,7 @@ TEST(a_submission_that_never_ended_comes_first)
     builder_end_commands(&b, COMMANDS);
     round_trip(&b, 0, 1000);
     at(&b, 1200, 1210);
-    builder_submit(&b, 1, 0, &(struct trace_semaphore_value){DONE, 99}, 1, NULL, 0,
-                   (uint64_t[]){COMMANDS}, 1);
+    builder_submit(&b, 1, 0, VALUES({DONE, 99}), NO_VALUES, IDS(COMMANDS));
     find(&b, &found);
     assert_int_equal(found.findings.list[0].kind, VIEW_FINDING_FAILURES);
     assert_string_equal(found.findings.list[0].locator, "#s1");

@@ -60,7 +60,7 @@ static void write_work(struct trace_builder *b)
     at(b, 600, 700);
     builder_end_commands(b, FIRST);
     at(b, 800, 900);
-    builder_submit(b, 1, 0, NULL, 0, &one, 1, commands, 1);
+    builder_submit(b, 1, 0, NO_VALUES, VALUES(one), builder_ids(commands, 1));
     done(b, 1, 0, 900, 1000, 2000);
     at(b, 1000, 2200);
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
@@ -72,10 +72,10 @@ static void write_work(struct trace_builder *b)
     at(b, 2800, 2900);
     builder_end_commands(b, SECOND);
     at(b, 3000, 3100);
-    builder_submit(b, 2, 1, &one, 1, &two, 1, commands + 1, 1);
+    builder_submit(b, 2, 1, VALUES(one), VALUES(two), builder_ids(commands + 1, 1));
     done(b, 2, 1, 3100, 3200, 3700);
     at(b, 3200, 3300);
-    builder_submit(b, 3, 0, &two, 1, &three, 1, commands, 1);
+    builder_submit(b, 3, 0, VALUES(two), VALUES(three), builder_ids(commands, 1));
     done(b, 3, 0, 3700, 4000, 4500);
     at(b, 3400, 4600);
     builder_wait_idle(b, INT64_MAX);
@@ -93,7 +93,7 @@ static struct view_model *open_tiny(void)
     struct trace_entry_point named = kernel;
     named.name = builder_string(&b, "mul_mv");
     at(&b, 200, 300);
-    builder_executable_create(&b, KERNELS, "k", "source", &named, 1, NULL, 0);
+    builder_executable_create(&b, KERNELS, "k", "source", &named, 1);
     b.begin_ns = START_NS + 350;
     builder_scope_begin(&b, "token 7");
     write_work(&b);
@@ -136,8 +136,7 @@ TEST(numbers_are_those_worked_out_by_hand)
     view_model_close(m);
 }
 
-/* The file tells when dispatches ran, by their place in a command buffer. */
-TEST(dispatches_have_their_times)
+static struct view_model *open_with_times(void)
 {
     struct trace_builder b;
     const uint64_t commands[] = {FIRST, SECOND};
@@ -170,7 +169,7 @@ TEST(dispatches_have_their_times)
     header.start_ns = START_NS;
     builder_open(&b, path, &header);
     at(&b, 0, 100);
-    builder_executable_create(&b, KERNELS, "kernels", "source", kernels, 2, NULL, 0);
+    builder_executable_create(&b, KERNELS, "kernels", "source", kernels, 2);
     at(&b, 400, 500);
     builder_command_buffer_create(&b, FIRST, "first", 1);
     builder_dispatch(&b, KERNELS, 0, 4, 2, 1);
@@ -180,10 +179,16 @@ TEST(dispatches_have_their_times)
     builder_command_buffer_create(&b, SECOND, "second", 1);
     builder_dispatch(&b, KERNELS, 1, 6, 1, 1);
     builder_end_commands(&b, SECOND);
-    builder_submit(&b, 7, 0, NULL, 0, NULL, 0, commands, 2);
+    builder_submit(&b, 7, 0, NO_VALUES, NO_VALUES, builder_ids(commands, 2));
     builder_dispatch_times(&b, 7, 0, times, sizeof times / sizeof *times);
     done(&b, 7, 0, 900, 1000, 2000);
-    struct view_model *m = close_and_open(&b);
+    return close_and_open(&b);
+}
+
+/* The file tells when dispatches ran, by their place in a command buffer. */
+TEST(dispatches_have_their_times)
+{
+    struct view_model *m = open_with_times();
     static const uint32_t groups[] = {4, 5, 6};
     static const int64_t begins[] = {1000, 1200, 1500}, ends[] = {1100, 1500, 1900};
     assert_int_equal(m->dispatches_count, 3);
@@ -326,7 +331,7 @@ TEST(work_that_never_ends_is_not_invented)
     at(&b, 0, 100);
     builder_semaphore_create(&b, SEMAPHORE, NULL, 0);
     at(&b, 200, 300);
-    builder_submit(&b, 5, 3, NULL, 0, &one, 1, NULL, 0);
+    builder_submit(&b, 5, 3, NO_VALUES, VALUES(one), NO_IDS);
     at(&b, 1000, 1100);
     builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, SEMAPHORE, 0, NULL);
     builder_scope_begin(&b, "open");
@@ -349,7 +354,7 @@ TEST(what_follows_the_last_work_is_no_gap)
     builder_open(&b, path, NULL);
     for (uint64_t i = 1; i <= 3; i++) {
         at(&b, (int64_t)i * 1000, (int64_t)i * 1000 + 100);
-        builder_submit(&b, i, 0, NULL, 0, NULL, 0, NULL, 0);
+        builder_submit(&b, i, 0, NO_VALUES, NO_VALUES, NO_IDS);
         if (i < 3)
             done(&b, i, 0, 0, (int64_t)i * 1000 + 200, (int64_t)i * 1000 + 300);
     }
@@ -373,7 +378,7 @@ TEST(dispatches_are_counted_over_command_buffers)
     builder_fill(&b, BUFFER, 0, 4, 0, 4);
     builder_dispatch(&b, KERNELS, 0, 3, 1, 1);
     builder_end_commands(&b, SECOND);
-    builder_submit(&b, 0, 0, NULL, 0, NULL, 0, commands, 2);
+    builder_submit(&b, 0, 0, NO_VALUES, NO_VALUES, builder_ids(commands, 2));
     struct view_model *m = close_and_open(&b);
     static const char *const expected[] = {"dispatch 1x1x1", "dispatch 2x1x1", "dispatch 3x1x1"};
     for (uint64_t i = 0; i < 3; i++) {
@@ -390,7 +395,7 @@ TEST(a_wait_that_gave_up_saw_nothing)
     const struct trace_semaphore_value one = value(1);
     builder_open(&b, path, NULL);
     at(&b, 0, 10);
-    builder_submit(&b, 1, 0, NULL, 0, &one, 1, NULL, 0);
+    builder_submit(&b, 1, 0, NO_VALUES, VALUES(one), NO_IDS);
     done(&b, 1, 0, 0, 100, 500);
     b.status = HAL_TIMEOUT;
     at(&b, 20, 120);
@@ -437,7 +442,7 @@ TEST(times_count_from_the_first_event)
     at(&b, 5000, 5100);
     builder_semaphore_create(&b, 5, "s", 0);
     at(&b, 5200, 5300);
-    builder_submit(&b, 0, 0, NULL, 0, &one, 1, NULL, 0);
+    builder_submit(&b, 0, 0, NO_VALUES, VALUES(one), NO_IDS);
     done(&b, 0, 0, 4990, 5210, 5250);
     struct view_model *m = close_and_open(&b);
     assert_int_equal(m->origin_ns, START_NS + 5000);
@@ -476,10 +481,10 @@ TEST(records_may_name_what_was_never_created)
     builder_open(&b, path, NULL);
     builder_dispatch(&b, 99, 5, 1, 1, 1);
     builder_end_commands(&b, 88);
-    builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1);
-    builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1); /* the same number again */
+    builder_submit(&b, 1, 0, VALUES(unknown), NO_VALUES, IDS(commands));
+    builder_submit(&b, 1, 0, VALUES(unknown), NO_VALUES, IDS(commands)); /* the same number again */
     builder_submission_done(&b, 2, 1, 0, 0, 0);
-    builder_mapping(&b, TRACE_BUFFER_UNMAP, 66, 1, 1, 0, 10);
+    builder_unmap(&b, 66, 1, 1, 0, 10);
     builder_scope_end(&b);
     struct view_model *m = close_and_open(&b);
     char label[64];
@@ -516,7 +521,7 @@ TEST(failures_show)
     const struct trace_semaphore_value one = value(1);
     builder_open(&b, path, NULL);
     builder_semaphore_create(&b, SEMAPHORE, "done", 0);
-    builder_submit(&b, 1, 0, NULL, 0, &one, 1, NULL, 0);
+    builder_submit(&b, 1, 0, NO_VALUES, VALUES(one), NO_IDS);
     b.status = HAL_FAILED;
     builder_submission_done(&b, 1, 0, b.begin_ns, b.begin_ns, b.begin_ns + 50);
     builder_semaphore_wait(&b, 0, &one, 1, INT64_MAX);

@@ -34,8 +34,8 @@ static void submit(struct trace_builder *b, uint64_t number, uint32_t queue, int
                    const struct trace_semaphore_value *signal)
 {
     at(b, begin_ns, begin_ns + 10);
-    builder_submit(b, number, queue, wait, wait != NULL, signal, signal != NULL,
-                   (uint64_t[]){COMMANDS}, 1);
+    builder_submit(b, number, queue, builder_values(wait, wait != NULL),
+                   builder_values(signal, signal != NULL), IDS(COMMANDS));
 }
 
 static void ran(struct trace_builder *b, uint64_t number, uint32_t queue, int64_t ready_ns,

@@ -244,11 +244,11 @@ static void dispatch_alone(struct trace_builder *b, uint64_t submission, uint32_
     const struct trace_entry_point entry = {.name = builder_string(b, "mul"),
                                             .group_size = {1, 1, 1}};
     const uint64_t commands = executable + 1;
-    builder_executable_create(b, executable, NULL, "", &entry, 1, NULL, 0);
+    builder_executable_create(b, executable, NULL, "", &entry, 1);
     builder_command_buffer_create(b, commands, NULL, 0);
     builder_dispatch(b, executable, 0, 1, 1, 1);
     builder_end_commands(b, commands);
-    builder_submit(b, submission, queue, NULL, 0, NULL, 0, &commands, 1);
+    builder_submit(b, submission, queue, NO_VALUES, NO_VALUES, IDS(commands));
     builder_submission_done(b, submission, queue, begin_ns - 5, begin_ns, begin_ns + 10);
 }
 

@@ -36,15 +36,15 @@ static void open_with_kernels(struct trace_builder *b)
     entries[1].name = builder_string(b, "add");
     at(b, 0, 10);
     builder_buffer_create(b, BUFFER, "data", 256);
-    builder_executable_create(b, 1, "one", "x", entries, 2, NULL, 0);
-    builder_executable_create(b, 2, "two", "y", entries, 1, NULL, 0); /* mul again */
+    builder_executable_create(b, 1, "one", "x", entries, 2);
+    builder_executable_create(b, 2, "two", "y", entries, 1); /* mul again */
 }
 
 static void submit(struct trace_builder *b, uint64_t n, const uint64_t *commands, uint32_t count,
                    int64_t begin_ns, int64_t end_ns)
 {
     at(b, begin_ns - 50, begin_ns - 40);
-    builder_submit(b, n, 0, NULL, 0, NULL, 0, commands, count);
+    builder_submit(b, n, 0, NO_VALUES, NO_VALUES, builder_ids(commands, count));
     builder_submission_done(b, n, 0, START_NS + begin_ns - 30, START_NS + begin_ns,
                             START_NS + end_ns);
 }
@@ -64,7 +64,7 @@ TEST(kernels_get_the_times_of_their_dispatches)
     builder_dispatch(&b, 2, 0, 1, 1, 1);
     builder_end_commands(&b, 12); /* add, mul, mul */
     at(&b, 2950, 2960);
-    builder_submit(&b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){12}, 1);
+    builder_submit(&b, 1, 0, NO_VALUES, NO_VALUES, IDS(12));
     builder_dispatch_times(&b, 1, 0, told, 3);
     builder_submission_done(&b, 1, 0, START_NS + 2970, START_NS + 3000, START_NS + 3050);
     struct view_model *m = close_and_open(&b);
