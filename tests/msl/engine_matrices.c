@@ -36,16 +36,16 @@ static void check_get_rows(const struct engine_check *check)
     free(out);
 }
 
-/* Row r of the weights with column c; `scale` is the sum of the magnitudes. */
+/* Row r of the weights with a column; `scale` is the sum of the magnitudes. */
 static double product(const struct engine_format *format, const uint8_t *weights, size_t r,
-                      const float *x, size_t c, double (*round)(double), double *out_scale)
+                      const float *column, double (*round)(double), double *out_scale)
 {
     double sum = 0;
     *out_scale = 0;
     for (size_t k = 0; k < INNER; k++) {
         const double w = engine_value(format, weights, r * INNER + k);
-        const double term =
-            round ? round(w) * round((double)x[c * INNER + k]) : w * (double)x[c * INNER + k];
+        const double x = (double)column[k];
+        const double term = round ? round(w) * round(x) : w * x;
         sum += term;
         *out_scale += fabs(term);
     }
@@ -60,7 +60,7 @@ static void expect_products(const struct engine_check *check, const struct args_
     for (size_t c = 0; c < (size_t)args->columns; c++)
         for (size_t r = 0; r < (size_t)args->rows; r++) {
             double scale;
-            const double wanted = product(format, weights, r, x, c, round, &scale);
+            const double wanted = product(format, weights, r, x + c * INNER, round, &scale);
             const size_t at = c * (size_t)args->rows + r;
             engine_expect(check, at, (double)out[at], wanted, (round ? 2e-4 : 2e-6) * scale);
         }
@@ -115,8 +115,8 @@ static void check_mul_expert(const struct engine_check *check)
     for (size_t c = 0; c < COLUMNS; c++)
         for (size_t r = 0; r < ROWS; r++) {
             double scale;
-            const double wanted =
-                product(format, weights, (size_t)experts[c] * ROWS + r, x, c, NULL, &scale);
+            const double wanted = product(format, weights, (size_t)experts[c] * ROWS + r,
+                                          x + c * INNER, NULL, &scale);
             engine_expect(check, c * ROWS + r, (double)out[c * ROWS + r], wanted, 2e-6 * scale);
         }
     free(weights);

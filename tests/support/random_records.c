@@ -540,6 +540,50 @@ static void mapped_change(struct random_records *r)
     change->before = random_below(r, r->content_count + 1);
 }
 
+static void queue_flush(struct random_records *r)
+{
+    struct trace_queue_flush *flush = event(r, TRACE_QUEUE_FLUSH, sizeof *flush);
+    flush->queues = random_sized(r);
+}
+
+static void unsupported_call(struct random_records *r)
+{
+    struct trace_unsupported *unsupported = event(r, TRACE_UNSUPPORTED, sizeof *unsupported);
+    unsupported->object = random_sized(r);
+    unsupported->call = string(r);
+    unsupported->message = string(r);
+}
+
+static void failure(struct random_records *r)
+{
+    struct trace_failure *failure = event(r, TRACE_FAILURE, sizeof *failure);
+    failure->call = string(r);
+    failure->message = string(r);
+}
+
+static void channel(struct random_records *r)
+{
+    struct trace_channel_create *create = event(r, TRACE_CHANNEL_CREATE, sizeof *create);
+    create->channel = random_sized(r);
+    create->group = random_sized(r);
+    create->rank = small(r);
+    create->count = small(r);
+    create->label = string(r);
+    create->flags = small(r);
+}
+
+static void wait_idle(struct random_records *r)
+{
+    struct trace_wait_idle *wait = event(r, TRACE_WAIT_IDLE, sizeof *wait);
+    wait->timeout_ns = (int64_t)random_sized(r);
+}
+
+static void scope(struct random_records *r, uint32_t kind)
+{
+    struct trace_scope *scope = event(r, kind, sizeof *scope);
+    scope->name = string(r);
+}
+
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments)
 {
     switch ((enum trace_event_kind)kind) {
@@ -563,38 +607,14 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_SUBSPAN_CREATE: subspan(r); break;
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END: host_call(r, kind); break;
-    case TRACE_QUEUE_FLUSH: {
-        struct trace_queue_flush *flush = event(r, kind, sizeof *flush);
-        flush->queues = random_sized(r);
-        break;
-    }
+    case TRACE_QUEUE_FLUSH: queue_flush(r); break;
     case TRACE_DISPATCH_TIMES: dispatch_times(r); break;
     case TRACE_COMMAND_STACKS: command_stacks(r); break;
     case TRACE_SUBMISSION_OUTPUTS: submission_outputs(r); break;
     case TRACE_FILE: file(r); break;
-    case TRACE_UNSUPPORTED: {
-        struct trace_unsupported *unsupported = event(r, kind, sizeof *unsupported);
-        unsupported->object = random_sized(r);
-        unsupported->call = string(r);
-        unsupported->message = string(r);
-        break;
-    }
-    case TRACE_FAILURE: {
-        struct trace_failure *failure = event(r, kind, sizeof *failure);
-        failure->call = string(r);
-        failure->message = string(r);
-        break;
-    }
-    case TRACE_CHANNEL_CREATE: {
-        struct trace_channel_create *create = event(r, kind, sizeof *create);
-        create->channel = random_sized(r);
-        create->group = random_sized(r);
-        create->rank = small(r);
-        create->count = small(r);
-        create->label = string(r);
-        create->flags = small(r);
-        break;
-    }
+    case TRACE_UNSUPPORTED: unsupported_call(r); break;
+    case TRACE_FAILURE: failure(r); break;
+    case TRACE_CHANNEL_CREATE: channel(r); break;
     case TRACE_CHANNEL_DESTROY: object(r, kind); break;
     case TRACE_COLLECTIVE: collective(r); break;
     case TRACE_MAPPED_CHANGE: mapped_change(r); break;
@@ -609,17 +629,9 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_SEMAPHORE_WAIT: semaphore(r, kind); break;
     case TRACE_SUBMIT:
     case TRACE_SUBMISSION_DONE: queue_event(r, kind); break;
-    case TRACE_WAIT_IDLE: {
-        struct trace_wait_idle *wait = event(r, kind, sizeof *wait);
-        wait->timeout_ns = (int64_t)random_sized(r);
-        break;
-    }
+    case TRACE_WAIT_IDLE: wait_idle(r); break;
     case TRACE_SCOPE_BEGIN:
-    case TRACE_SCOPE_END: {
-        struct trace_scope *scope = event(r, kind, sizeof *scope);
-        scope->name = string(r);
-        break;
-    }
+    case TRACE_SCOPE_END: scope(r, kind); break;
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

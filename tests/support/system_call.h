@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
+/* As many as the kernel takes. NOLINTNEXTLINE(readability-function-size) */
 static inline long call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;
@@ -20,6 +21,7 @@ static inline long call(long number, long a, long b, long c, long d, long e, lon
     return result;
 }
 #else
+/* As many as the kernel takes. NOLINTNEXTLINE(readability-function-size) */
 static inline long call(long number, long a, long b, long c, long d, long e, long f)
 {
     register long x8 __asm__("x8") = number;

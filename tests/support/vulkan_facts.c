@@ -264,6 +264,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL CreateCommandPool(VkDevice device,
 
 /* ---- Times ---------------------------------------------------------------------------------- */
 
+/* The parameters are Vulkan's. NOLINTNEXTLINE(readability-function-size) */
 static VKAPI_ATTR VkResult VKAPI_CALL GetQueryPoolResults(VkDevice device, VkQueryPool pool,
                                                           uint32_t first, uint32_t count,
                                                           size_t bytes, void *data,

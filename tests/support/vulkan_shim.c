@@ -43,6 +43,7 @@ static VKAPI_ATTR void VKAPI_CALL CmdFillBuffer(VkCommandBuffer target, VkBuffer
                        pattern);
 }
 
+/* The parameters are Vulkan's. NOLINTNEXTLINE(readability-function-size) */
 static VKAPI_ATTR void VKAPI_CALL CmdPipelineBarrier(
     VkCommandBuffer target, VkPipelineStageFlags source, VkPipelineStageFlags destination,
     VkDependencyFlags flags, uint32_t memory_count, const VkMemoryBarrier *memory,

@@ -6,16 +6,10 @@
 
 enum { TRANSFER = 1, DISPATCH = 2, ALL = 7 };
 
-static void access_stage(struct trace_hazards *h, uint32_t command, uint32_t stage,
-                         enum trace_access_mode mode, uint64_t buffer, uint64_t begin, uint64_t end)
-{
-    trace_hazards_access(h, &(struct trace_access){command, stage, mode, buffer, begin, end});
-}
-
 static void touch(struct trace_hazards *h, uint32_t command, enum trace_access_mode mode,
                   uint64_t buffer, uint64_t begin, uint64_t end)
 {
-    access_stage(h, command, DISPATCH, mode, buffer, begin, end);
+    trace_hazards_access(h, &(struct trace_access){command, DISPATCH, mode, buffer, begin, end});
 }
 
 static void masked_barrier(struct trace_hazards *h, uint32_t command, uint32_t source,
@@ -73,7 +67,7 @@ TEST(a_barrier_of_other_stages_or_bytes_leaves_a_race)
 {
     struct trace_hazards h;
     trace_hazards_begin(&h);
-    access_stage(&h, 0, TRANSFER, TRACE_ACCESS_WRITE, 9, 0, 64);
+    trace_hazards_access(&h, &(struct trace_access){0, TRANSFER, TRACE_ACCESS_WRITE, 9, 0, 64});
     barrier(&h, 1, DISPATCH, DISPATCH);
     const struct trace_ordered_range half = {9, 0, 32, {0, 0}}, other = {8, 0, 64, {0, 0}};
     trace_hazards_barrier(&h, &(struct trace_ordering){2, 2, ALL, ALL, {0, 0}, &half, 1});
@@ -311,7 +305,8 @@ TEST(random_lists_agree_with_the_model)
             if (list[i].is_barrier)
                 masked_barrier(&h, i, list[i].source, list[i].target, list[i].masks);
             else
-                access_stage(&h, i, list[i].stage, list[i].mode, 5, list[i].begin, list[i].end);
+                trace_hazards_access(&h, &(struct trace_access){i, list[i].stage, list[i].mode, 5,
+                                                                list[i].begin, list[i].end});
         }
         assert_int_equal(trace_hazards_end(&h), HAL_OK);
         assert_int_equal(h.undecided, 0);

@@ -142,7 +142,7 @@ TEST(constants_are_told_apart)
 
 TEST(executables)
 {
-    struct hal_entry_point entry = {.name = "k", .workgroup_size = {1, 1, 1}};
+    const struct hal_entry_point entry = {.name = "k", .workgroup_size = {1, 1, 1}};
     struct hal_constant constant = {.index = 3, .type = HAL_CONSTANT_BOOL, .bits = 2};
     struct hal_executable_desc desc = {.label = "exe",
                                        .format = HAL_FORMAT_MSL,
@@ -183,7 +183,20 @@ TEST(executables)
     vector[1].index = vector[3].index = 7;
     vector[3].type = HAL_CONSTANT_FLOAT32;
     assert_fails(compile(bad), HAL_INVALID, "constant 6: several values");
-    entry.name = "";
+    desc.format = HAL_FORMAT_METALLIB;
+    assert_fails(compile(desc), HAL_UNSUPPORTED,
+                 "'exe': the CPU driver runs MSL and SPIR-V, not metallib");
+}
+
+TEST(entry_points)
+{
+    struct hal_entry_point entry = {.name = "", .workgroup_size = {1, 1, 1}};
+    const struct hal_executable_desc desc = {.label = "exe",
+                                             .format = HAL_FORMAT_MSL,
+                                             .data = "x",
+                                             .bytes = 1,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1};
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";
     entry.workgroup_size[1] = 0;
@@ -200,10 +213,6 @@ TEST(executables)
     entry.constant_bytes = 4;
     entry.constants_slot = 31;
     assert_fails(compile(desc), HAL_INVALID, "slot 31, the last is 30");
-    entry.constants_slot = 0;
-    desc.format = HAL_FORMAT_METALLIB;
-    assert_fails(compile(desc), HAL_UNSUPPORTED,
-                 "'exe': the CPU driver runs MSL and SPIR-V, not metallib");
 }
 
 /* As on many a device with Vulkan. */

@@ -5,6 +5,54 @@
 
 #include "hal/driver.h"
 
+static void expect_fill(const struct hal_command *command, const struct hal_buffer *target)
+{
+    const struct hal_command_fill *fill = (const void *)command;
+    assert_int_equal(command->kind, HAL_COMMAND_FILL);
+    assert_ptr_equal(fill->target, target);
+    assert_int_equal(fill->offset, 2);
+    assert_int_equal(fill->bytes, 10);
+    assert_int_equal(fill->pattern, 0xABCDABCD);
+    assert_int_equal(fill->pattern_bytes, 2);
+}
+
+static void expect_barrier(const struct hal_command *command, const struct hal_buffer *buffer)
+{
+    const struct hal_command_barrier *seen = (const void *)command;
+    assert_int_equal(command->kind, HAL_COMMAND_BARRIER);
+    assert_int_equal(seen->source_stages, HAL_STAGE_TRANSFER);
+    assert_int_equal(seen->target_stages, HAL_STAGE_ALL);
+    assert_int_equal(seen->source_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
+    assert_int_equal(seen->target_access, HAL_ACCESS_READ);
+    assert_int_equal(seen->buffer_count, 1);
+    assert_ptr_equal(seen->buffers[0].buffer, buffer);
+    assert_int_equal(seen->buffers[0].bytes, 40);
+}
+
+static void expect_copy(const struct hal_command *command, const struct hal_buffer *source,
+                        const struct hal_buffer *target)
+{
+    const struct hal_command_copy *copy = (const void *)command;
+    assert_int_equal(command->kind, HAL_COMMAND_COPY);
+    assert_ptr_equal(copy->source, source);
+    assert_ptr_equal(copy->target, target);
+    assert_int_equal(copy->source_offset, 1);
+    assert_int_equal(copy->target_offset, 3);
+    assert_int_equal(copy->bytes, 5);
+}
+
+static void expect_set(const struct hal_command *command, const struct hal_buffer *first)
+{
+    const struct hal_command_push_descriptor_set *set = (const void *)command;
+    assert_int_equal(command->kind, HAL_COMMAND_PUSH_DESCRIPTOR_SET);
+    assert_int_equal(set->set, 2);
+    assert_int_equal(set->binding_count, 3);
+    assert_ptr_equal(set->bindings[0].buffer, first);
+    assert_int_equal(set->bindings[0].bytes, 96);
+    assert_null(set->bindings[1].buffer);
+    assert_int_equal(set->bindings[2].bytes, 16);
+}
+
 TEST(the_list_is_verbatim)
 {
     struct hal_buffer *a = fixture_buffer(device, "a", 100), *b = fixture_buffer(device, "b", 64);
@@ -35,34 +83,9 @@ TEST(the_list_is_verbatim)
     assert_int_equal(debug->label_bytes, 5);
     assert_int_equal(debug->color, 0x123456);
 
-    const struct hal_command_fill *fill =
-        (const void *)(command = hal_command_next(commands, command));
-    assert_int_equal(command->kind, HAL_COMMAND_FILL);
-    assert_ptr_equal(fill->target, a);
-    assert_int_equal(fill->offset, 2);
-    assert_int_equal(fill->bytes, 10);
-    assert_int_equal(fill->pattern, 0xABCDABCD);
-    assert_int_equal(fill->pattern_bytes, 2);
-
-    const struct hal_command_barrier *seen =
-        (const void *)(command = hal_command_next(commands, command));
-    assert_int_equal(command->kind, HAL_COMMAND_BARRIER);
-    assert_int_equal(seen->source_stages, HAL_STAGE_TRANSFER);
-    assert_int_equal(seen->target_stages, HAL_STAGE_ALL);
-    assert_int_equal(seen->source_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
-    assert_int_equal(seen->target_access, HAL_ACCESS_READ);
-    assert_int_equal(seen->buffer_count, 1);
-    assert_ptr_equal(seen->buffers[0].buffer, a);
-    assert_int_equal(seen->buffers[0].bytes, 40);
-
-    const struct hal_command_copy *copy =
-        (const void *)(command = hal_command_next(commands, command));
-    assert_int_equal(command->kind, HAL_COMMAND_COPY);
-    assert_ptr_equal(copy->source, a);
-    assert_ptr_equal(copy->target, b);
-    assert_int_equal(copy->source_offset, 1);
-    assert_int_equal(copy->target_offset, 3);
-    assert_int_equal(copy->bytes, 5);
+    expect_fill(command = hal_command_next(commands, command), a);
+    expect_barrier(command = hal_command_next(commands, command), a);
+    expect_copy(command = hal_command_next(commands, command), a, b);
 
     const struct hal_command_update *update =
         (const void *)(command = hal_command_next(commands, command));
@@ -78,16 +101,7 @@ TEST(the_list_is_verbatim)
     assert_int_equal(push->bytes, 8);
     assert_memory_equal(push->data, constants, 8);
 
-    const struct hal_command_push_descriptor_set *set =
-        (const void *)(command = hal_command_next(commands, command));
-    assert_int_equal(command->kind, HAL_COMMAND_PUSH_DESCRIPTOR_SET);
-    assert_int_equal(set->set, 2);
-    assert_int_equal(set->binding_count, 3);
-    assert_ptr_equal(set->bindings[0].buffer, a);
-    assert_int_equal(set->bindings[0].bytes, 96);
-    assert_null(set->bindings[1].buffer);
-    assert_int_equal(set->bindings[2].bytes, 16);
-
+    expect_set(command = hal_command_next(commands, command), a);
     command = hal_command_next(commands, command);
     assert_int_equal(command->kind, HAL_COMMAND_DEBUG_END);
     assert_null(hal_command_next(commands, command));

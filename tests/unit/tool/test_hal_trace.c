@@ -24,6 +24,41 @@ static size_t lines(void)
     return count;
 }
 
+/* A run of a program named decode, and what one of its threads recorded. */
+static const char *const decode_arguments[] = {"decode", "--tokens=3"};
+static const struct trace_header decode = {
+    .writer = "haltrace 9",
+    .program = "/bin/decode",
+    .arguments = decode_arguments,
+    .argument_count = 2,
+    .process_id = 42,
+    .host = "box",
+    .system = "Linux",
+    .mode = "queue",
+    .start_ns = 1000,
+    .start_wall_ns = 1700000000000000000,
+    .device = {.uri = "cpu", .driver = "cpu", .name = "CPU"}};
+
+static const struct {
+    struct trace_command_buffer_seal seal;
+    struct trace_dispatch dispatch;
+    struct trace_push_constants push;
+    uint8_t data[8];
+} recorded = {.seal = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL,
+                                .bytes = sizeof recorded.seal,
+                                .ticket = 2,
+                                .begin_ns = 3000,
+                                .end_ns = 3000},
+                       .command_buffer = 5,
+                       .segment_count = 2,
+                       .dispatch_count = 1,
+                       .segment_bytes = sizeof recorded - sizeof recorded.seal},
+              .dispatch = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof recorded.dispatch},
+                           .executable = 9,
+                           .workgroup_count = {64, 2, 1}},
+              .push = {.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = 24}, .size = 4},
+              .data = {0xDE, 0xAD, 0xBE, 0xEF}};
+
 /* Two threads whose tickets interleave; a label with an escape sequence. */
 static int write_trace(void **state)
 {
@@ -31,19 +66,6 @@ static int write_trace(void **state)
     if (!mkdtemp(folder))
         return -1;
     snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    static const char *const arguments[] = {"decode", "--tokens=3"};
-    static const struct trace_header header = {
-        .writer = "haltrace 9",
-        .program = "/bin/decode",
-        .arguments = arguments,
-        .argument_count = 2,
-        .process_id = 42,
-        .host = "box",
-        .system = "Linux",
-        .mode = "queue",
-        .start_ns = 1000,
-        .start_wall_ns = 1700000000000000000,
-        .device = {.uri = "cpu", .driver = "cpu", .name = "CPU"}};
     const struct trace_writer_options options = {.path = path};
     struct trace_writer *writer;
     struct {
@@ -70,25 +92,6 @@ static int write_trace(void **state)
                          .size = 512},
                 .signal = {7, 100},
                 .buffer = 5};
-    struct {
-        struct trace_command_buffer_seal seal;
-        struct trace_dispatch dispatch;
-        struct trace_push_constants push;
-        uint8_t data[8];
-    } ended = {.seal = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL,
-                                 .bytes = sizeof ended.seal,
-                                 .ticket = 2,
-                                 .begin_ns = 3000,
-                                 .end_ns = 3000},
-                        .command_buffer = 5,
-                        .segment_count = 2,
-                        .dispatch_count = 1,
-                        .segment_bytes = sizeof ended - sizeof ended.seal},
-               .dispatch = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof ended.dispatch},
-                            .executable = 9,
-                            .workgroup_count = {64, 2, 1}},
-               .push = {.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = 24}, .size = 4},
-               .data = {0xDE, 0xAD, 0xBE, 0xEF}};
     struct trace_buffer_create create = {.head = {.kind = TRACE_BUFFER_CREATE,
                                                   .bytes = sizeof create,
                                                   .ticket = 1,
@@ -98,8 +101,8 @@ static int write_trace(void **state)
                                          .buffer = 4,
                                          .size = 4096,
                                          .label = 1};
-    if (trace_writer_open(&options, &header, &writer) != HAL_OK ||
-        trace_writer_records(writer, 1, &ended, sizeof ended) != HAL_OK ||
+    if (trace_writer_open(&options, &decode, &writer) != HAL_OK ||
+        trace_writer_records(writer, 1, &recorded, sizeof recorded) != HAL_OK ||
         trace_writer_records(writer, 1, &submit, sizeof submit) != HAL_OK ||
         trace_writer_records(writer, 2, &name, sizeof name) != HAL_OK ||
         trace_writer_records(writer, 2, &create, sizeof create) != HAL_OK)

@@ -235,6 +235,25 @@ static void end_of_jobs(struct followed *f)
 
 /* ---- Cases -------------------------------------------------------------------------------- */
 
+/* Shows whatever takes long. */
+static void arrange(struct followed *f)
+{
+    char compared[80];
+    snprintf(compared, sizeof compared, "D%s<Enter>", path);
+    type(f, compared);
+    settle(f);
+    assert_int_equal(f->view->track_height, 2);
+    type(f, "5!");
+    settle(f);
+    type(f, "8ci");
+    settle(f);
+    type(f, "SS3S4S7S6S");
+    settle(f);
+    type(f, "g10%<Enter>vg60%<Enter>v&name~mul<Enter>");
+    settle(f);
+    type(f, "0mb/mul<Enter>");
+}
+
 /* Everything that takes long stands there before a longer trace is shown, and none of it was done
  * by who draws. */
 TEST(the_screen_s_thread_reads_nothing)
@@ -243,20 +262,7 @@ TEST(the_screen_s_thread_reads_nothing)
     struct followed f;
     grow_to(4, false);
     begin(&f);
-    char compared[80];
-    snprintf(compared, sizeof compared, "D%s<Enter>", path);
-    type(&f, compared);
-    settle(&f);
-    assert_int_equal(f.view->track_height, 2);
-    type(&f, "5!");
-    settle(&f);
-    type(&f, "8ci");
-    settle(&f);
-    type(&f, "SS3S4S7S6S");
-    settle(&f);
-    type(&f, "g10%<Enter>vg60%<Enter>v&name~mul<Enter>");
-    settle(&f);
-    type(&f, "0mb/mul<Enter>");
+    arrange(&f);
     while (view_has_steps(f.view))
         view_poll(f.view);
     const struct view_span selected = *view_selected(f.view, &(struct view_span){0});
