@@ -45,10 +45,14 @@ static void take_number(struct recovery *recovery, enum trace_reference kind, un
                         void *member)
 {
     static const uint64_t none;
-    const bool is_string = kind == TRACE_REFERENCE_STRING;
     const uint64_t number = trace_load(member, width);
-    if (number <= (is_string ? TRACE_MAX_STRINGS : TRACE_MAX_STACKS)) {
-        uint8_t *used = is_string ? recovery->used_strings : recovery->used_stacks;
+    uint8_t *used = recovery->used_stacks;
+    uint64_t most = TRACE_MAX_STACKS;
+    if (kind == TRACE_REFERENCE_STRING) {
+        used = recovery->used_strings;
+        most = TRACE_MAX_STRINGS;
+    }
+    if (number <= most) {
         used[number / 8] |= (uint8_t)(1u << (number % 8));
         return;
     }

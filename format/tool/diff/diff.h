@@ -144,7 +144,7 @@ struct diff_kernels {
     uint64_t same, other, unknown; /* sources */
 };
 
-enum hal_status diff_kernels(struct diff_kernels *kernels) HAL_CHECKED;
+enum hal_status diff_kernels(struct diff_kernels *d) HAL_CHECKED;
 
 /* ---- Transient memory (diff_transient.c) ---- */
 
