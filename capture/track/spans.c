@@ -3,6 +3,7 @@
 #include "capture/track/spans.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 void capture_spans_clear(struct capture_spans *spans)
 {
@@ -29,11 +30,7 @@ void capture_spans_add(struct capture_spans *spans, uint64_t begin, uint64_t end
     spans->list[spans->count++] = (struct capture_span){begin, end};
 }
 
-static int compare(const void *left, const void *right)
-{
-    const struct capture_span *a = left, *b = right;
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
+HAL_COMPARE(compare, struct capture_span, begin)
 
 void capture_spans_merge(struct capture_spans *spans)
 {
@@ -54,17 +51,11 @@ void capture_spans_merge(struct capture_spans *spans)
 bool capture_spans_at(const struct capture_spans *spans, uint64_t at, uint64_t end,
                       uint64_t *out_next)
 {
-    size_t low = 0, high = spans->count;
+    size_t low = 0, high = spans->count; /* the first that ends after `at` */
     *out_next = end;
     if (spans->everything)
         return true;
-    while (low < high) { /* the first that ends after `at` */
-        const size_t middle = low + (high - low) / 2;
-        if (spans->list[middle].end <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, spans->list[middle].end <= at)
     if (low == spans->count)
         return false;
     const bool inside = spans->list[low].begin <= at;

@@ -4,6 +4,7 @@
 
 #include "format/record.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 static void add(struct capture_written_ranges *writes, struct hal_buffer *buffer, uint64_t offset,
                 uint64_t bytes)
@@ -26,13 +27,7 @@ static void take_access(void *user, const struct trace_access *access)
         add(user, capture_accessed_buffer(access), access->begin, access->end - access->begin);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct capture_written_range *x = a, *y = b;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
+HAL_COMPARE_2(compare, struct capture_written_range, id, begin)
 
 static void merge(struct capture_written_ranges *writes)
 {

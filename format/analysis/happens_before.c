@@ -4,6 +4,7 @@
 #include "format/analysis/happens_before.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <string.h>
 
@@ -197,13 +198,7 @@ static const struct trace_order_semaphore *find_semaphore(const struct trace_hap
 static const struct reached *find(const struct trace_order_semaphore *semaphore, uint64_t value)
 {
     size_t low = 0, high = semaphore->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (semaphore->values[middle].value < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, semaphore->values[middle].value < value)
     return low < semaphore->count ? &semaphore->values[low] : NULL;
 }
 

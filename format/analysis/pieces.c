@@ -2,6 +2,7 @@
 #include "format/analysis/pieces.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <string.h>
 
@@ -14,13 +15,7 @@ struct trace_piece *trace_pieces_get(const struct trace_pieces *pieces, size_t i
 static size_t piece_at(const struct trace_pieces *pieces, uint64_t at)
 {
     size_t low = 0, high = pieces->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (trace_pieces_get(pieces, middle)->end <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, trace_pieces_get(pieces, middle)->end <= at)
     return low;
 }
 

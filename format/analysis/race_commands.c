@@ -2,6 +2,7 @@
 #include "format/analysis/race_commands.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 
@@ -131,13 +132,7 @@ static void condense(struct trace_race_commands *commands)
     commands->count = kept;
 }
 
-static int compare_hazards(const void *left, const void *right)
-{
-    const struct trace_race *a = left, *b = right;
-    if (a->after.command != b->after.command)
-        return a->after.command < b->after.command ? -1 : 1;
-    return a->before.command < b->before.command ? -1 : a->before.command > b->before.command;
-}
+HAL_COMPARE_2(compare_hazards, struct trace_race, after.command, before.command)
 
 static bool overlap(const struct trace_race_access *access, const struct trace_hazard *hazard)
 {
@@ -149,13 +144,7 @@ static bool overlap(const struct trace_race_access *access, const struct trace_h
 static size_t first_of(const struct trace_race_commands *commands, uint32_t command)
 {
     size_t low = 0, high = commands->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (commands->list[middle].side.command < command)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, commands->list[middle].side.command < command)
     return low;
 }
 

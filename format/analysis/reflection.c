@@ -3,6 +3,7 @@
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_BOTH = 3 }; /* enum hal_access */
 
@@ -67,13 +68,7 @@ enum trace_access_mode trace_reflection_mode(void *user, uint64_t executable, ui
         return TRACE_ACCESS_UNKNOWN;
     const struct trace_entry_binding *bindings = reflection->lists[index].bindings;
     size_t first = 0, end = reflection->lists[index].count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (place_of(&bindings[middle]) < place_of(&wanted))
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    HAL_BISECT(first, end, middle, place_of(&bindings[middle]) < place_of(&wanted))
     if (first == reflection->lists[index].count || place_of(&bindings[first]) != place_of(&wanted))
         return TRACE_ACCESS_NONE;
     return bindings[first].access & ACCESS_WRITE ? TRACE_ACCESS_MAY_WRITE

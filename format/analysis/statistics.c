@@ -2,6 +2,7 @@
 #include "format/analysis/statistics.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,17 +16,9 @@ enum {
 
 /* ---- Independent values ------------------------------------------------------------------- */
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
+HAL_COMPARE_VALUES(compare_doubles, double)
 
-static int compare_times(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
+HAL_COMPARE_VALUES(compare_times, int64_t)
 
 /* How many of the smallest, and of the largest, values the interval excludes: the most for which
  * the median is outside with a probability of at most 5 %. */

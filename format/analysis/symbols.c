@@ -2,6 +2,7 @@
 #include "format/analysis/symbols.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -86,11 +87,7 @@ static bool has_build_id(const struct trace_symbols *s, const uint8_t *id, size_
 
 /* ---- Symbols ---- */
 
-static int compare_symbols(const void *left, const void *right)
-{
-    const struct trace_symbol *a = left, *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
+HAL_COMPARE(compare_symbols, struct trace_symbol, address)
 
 static enum hal_status add_table(struct trace_symbols *s, const Elf64_Shdr *table,
                                  const Elf64_Shdr *names)
@@ -217,13 +214,7 @@ const struct trace_symbol *trace_symbols_find(const struct trace_symbols *symbol
     size_t first = 0, end = symbols->count;
     if (!hal_add_u64(symbols->first_address, offset, &address))
         return NULL;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (symbols->symbols[middle].address <= address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    HAL_BISECT(first, end, middle, symbols->symbols[middle].address <= address)
     /* The nearest one below that reaches so far; a size of 0 reaches to the next. */
     for (size_t i = first; i-- > 0 && first - i <= 16;) {
         const struct trace_symbol *symbol = &symbols->symbols[i];

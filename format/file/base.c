@@ -2,6 +2,7 @@
 #include "format/file/base.h"
 
 #include "format/file/reader.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 
@@ -57,13 +58,7 @@ static enum hal_status list_contents(struct trace_base *base)
 static size_t count_below(const struct trace_base *base, uint64_t bytes)
 {
     size_t low = 0, high = base->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (base->entries[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, base->entries[middle].bytes < bytes)
     return low;
 }
 

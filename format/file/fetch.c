@@ -3,6 +3,7 @@
 #include "format/file/contents.h"
 #include "format/file/reader.h"
 #include "hal/base/digest.h"
+#include "hal/base/order.h"
 #include "hal/base/text.h"
 
 #include <inttypes.h>
@@ -22,13 +23,7 @@ static enum hal_status find_content(const struct trace_reader *reader, uint64_t 
         return hal_fail(HAL_NOT_FOUND, "no content %" PRIu64 ", there are %" PRIu64, content,
                         reader->directory.content_count);
     size_t low = 0, high = reader->directory.blobs_count - 1;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (reader->frame_last_content[middle] < content)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, reader->frame_last_content[middle] < content)
     *out_frame = low;
     *out_index = (size_t)(content - reader->directory.blobs[low].blobs->first);
     return HAL_OK;

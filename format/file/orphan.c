@@ -4,6 +4,7 @@
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
@@ -147,13 +148,7 @@ static enum hal_status take_slot(struct trace_orphan *orphan,
     return HAL_OK;
 }
 
-static int compare_rings(const void *a, const void *b)
-{
-    const struct trace_orphan_ring *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
-}
+HAL_COMPARE_2(compare_rings, struct trace_orphan_ring, thread, sequence)
 
 static enum hal_status read_header(int descriptor, uint64_t bytes,
                                    struct trace_sidecar_header *header)

@@ -8,6 +8,7 @@
 #include "format/tool/support/tool.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,11 +117,7 @@ static enum hal_status note_event(void *user, const struct trace_event *event,
 
 /* ---- Tickets ---- */
 
-static int compare_tickets(const void *left, const void *right)
-{
-    const struct ticket *a = left, *b = right;
-    return a->old < b->old ? -1 : a->old > b->old;
-}
+HAL_COMPARE(compare_tickets, struct ticket, old)
 
 static void sort_tickets(struct part *part)
 {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts of descriptor sets and of what entry points take. Their rules: check_layout.c. */
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "hal/core/core.h"
 
 /* ---- Set layouts -------------------------------------------------------------------------- */
 
-static int by_index(const void *left, const void *right)
-{
-    const struct hal_layout_binding *a = left, *b = right;
-    return (a->index > b->index) - (a->index < b->index);
-}
+HAL_COMPARE(by_index, struct hal_layout_binding, index)
 
 static void destroy_set_layout(struct hal_driver_device *top, struct hal_object *object)
 {

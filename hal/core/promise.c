@@ -4,6 +4,7 @@
 #include "hal/core/promise.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 enum verdict { OPEN, COMES, NEVER };
 
@@ -89,13 +90,7 @@ void hal_promises_forget(struct hal_semaphore *semaphore)
 static size_t find_locked(const struct hal_outlook *outlook, uint64_t value)
 {
     size_t low = outlook->first, high = outlook->first + outlook->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (outlook->promises[middle].value < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, outlook->promises[middle].value < value)
     return low;
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/compare/exit_code.h"
 
+#include "hal/base/order.h"
+
 #include <stdlib.h>
 
-static int compare_times(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+HAL_COMPARE_VALUES(compare_times, int64_t)
 
 struct replay_times replay_times_of(int64_t *values, size_t count)
 {

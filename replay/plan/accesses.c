@@ -2,16 +2,11 @@
 #include "replay/plan/accesses.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 enum { MERGE_AT = 4096 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct replay_touch *a = left, *b = right;
-    if (a->buffer != b->buffer)
-        return a->buffer < b->buffer ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
+HAL_COMPARE_2(compare, struct replay_touch, buffer, begin)
 
 void replay_accesses_merge(struct replay_accesses *accesses)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which operations belong to the program's named scopes. */
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "replay/plan/plan.h"
 
 enum { MOST_SCOPES = 1 << 20, MOST_OPEN = 1 << 16 }; /* more are not distinguished */
@@ -48,28 +49,14 @@ struct place {
     size_t op;
 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return (a->op > b->op) - (a->op < b->op);
-}
+HAL_COMPARE_3(compare, struct place, thread, begin_ns, op)
 
 /* How many places come before that moment of that thread. */
 static size_t count_before(const struct place *places, size_t count, uint32_t thread, int64_t ns)
 {
     const struct place wanted = {thread, ns, 0};
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare(&places[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, compare(&places[middle], &wanted) < 0)
     return low;
 }
 

@@ -4,6 +4,7 @@
 
 #include "format/analysis/segments.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "replay/plan/plan.h"
 
 enum { MAX_RANGES = 64 };
@@ -19,13 +20,7 @@ void replay_uninitialised_finish(struct replay_uninitialised *uninitialised)
 static size_t find(const struct replay_uninitialised *uninitialised, uint64_t offset)
 {
     size_t low = 0, high = uninitialised->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (uninitialised->covered[middle].end < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, uninitialised->covered[middle].end < offset)
     return low;
 }
 

@@ -2,19 +2,14 @@
 #include "replay/player/written.h"
 
 #include "hal/base/digest.h"
+#include "hal/base/order.h"
 
 #include <string.h>
 
 static size_t first_of(const struct replay_plan *plan, uint64_t submission)
 {
     size_t low = 0, high = plan->written_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (plan->written[middle]->submission < submission)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, plan->written[middle]->submission < submission)
     return low;
 }
 

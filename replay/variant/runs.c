@@ -4,6 +4,7 @@
 #include "replay/variant/runs.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 /* A value that a submission waits for. */
 struct awaited {
@@ -213,15 +214,7 @@ static void run(struct search *s)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static int compare_awaited(const void *a, const void *b)
-{
-    const struct awaited *x = a, *y = b;
-    if (x->semaphore != y->semaphore)
-        return x->semaphore < y->semaphore ? -1 : 1;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return x->submission < y->submission ? -1 : x->submission > y->submission;
-}
+HAL_COMPARE_3(compare_awaited, struct awaited, semaphore, value, submission)
 
 /* A value of 0 is always reached. */
 static void fill_in(struct search *s)

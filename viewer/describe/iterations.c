@@ -4,6 +4,7 @@
 
 #include "format/analysis/iterations.h"
 #include "hal/base/hash.h"
+#include "hal/base/order.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
@@ -122,13 +123,7 @@ static enum hal_status take_pattern(const struct view_model *m, const struct vie
 size_t view_iterations_at(const struct view_iterations *iterations, int64_t ns)
 {
     size_t low = 0, high = iterations->list_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (iterations->list[middle].begin_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, iterations->list[middle].begin_ns <= ns)
     return low > 0 ? low - 1 : SIZE_MAX;
 }
 
@@ -162,11 +157,7 @@ static void assign_submissions(const struct view_model *m, const struct view_tas
     }
 }
 
-static int compare(const void *left, const void *right)
-{
-    const int64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
+HAL_COMPARE_VALUES(compare, int64_t)
 
 static int64_t median(int64_t *values, size_t count)
 {

@@ -2,6 +2,7 @@
 /* The list of findings and its order. */
 #include "viewer/findings/findings.h"
 
+#include "hal/base/order.h"
 #include "viewer/describe/describe.h"
 #include "viewer/text/text.h"
 
@@ -69,13 +70,7 @@ static int compare(const void *left, const void *right)
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-static int compare_verdicts(const void *left, const void *right)
-{
-    const struct view_verdict *a = left, *b = right;
-    if (a->commands != b->commands)
-        return a->commands < b->commands ? -1 : 1;
-    return a->segment < b->segment ? -1 : a->segment > b->segment;
-}
+HAL_COMPARE_2(compare_verdicts, struct view_verdict, commands, segment)
 
 enum trace_barrier_need view_findings_barrier_need(const struct view_findings *findings,
                                                    uint32_t commands, uint32_t segment)

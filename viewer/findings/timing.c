@@ -5,6 +5,7 @@
 
 #include "format/analysis/statistics.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "viewer/describe/describe.h"
 #include "viewer/model/build.h"
 #include "viewer/model/path.h"
@@ -48,13 +49,7 @@ struct idleness {
     uint32_t longest; /* owner of the one with the most idle time; VIEW_NO_REF: none */
 };
 
-static int compare_stretches(const void *left, const void *right)
-{
-    const struct stretch *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return a->ref < b->ref ? -1 : a->ref > b->ref;
-}
+HAL_COMPARE_2(compare_stretches, struct stretch, begin_ns, ref)
 
 static int64_t idle_between(const struct view_model *m, int64_t begin_ns, int64_t end_ns)
 {

@@ -2,6 +2,7 @@
 /* The tracks become numbers: when the device was idle and why, how much of what happened, and what
  * an iteration costs. */
 #include "hal/base/idmap.h"
+#include "hal/base/order.h"
 #include "viewer/model/build.h"
 
 #include <ctype.h>
@@ -342,13 +343,7 @@ struct scope_time {
     int64_t begin_ns, ns;
 };
 
-static int compare_scope_times(const void *left, const void *right)
-{
-    const struct scope_time *a = left, *b = right;
-    if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
-}
+HAL_COMPARE_2(compare_scope_times, struct scope_time, family, begin_ns)
 
 static enum hal_status collect_families(struct view_model *m, struct scope_time *times,
                                         size_t *out_count)

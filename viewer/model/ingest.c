@@ -5,6 +5,8 @@
  * creates the table's row. */
 #include "viewer/model/ingest.h"
 
+#include "hal/base/order.h"
+
 /* ---- Transfers and scopes ----------------------------------------------------------------- */
 
 /* Pieces of one range have one ticket. */
@@ -237,21 +239,9 @@ static enum hal_status take(void *user, const struct trace_event *event,
     return HAL_OK;
 }
 
-static int compare_submissions(const void *left, const void *right)
-{
-    const struct view_submission *a = left, *b = right;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+HAL_COMPARE(compare_submissions, struct view_submission, number)
 
-static int compare_pieces(const void *left, const void *right)
-{
-    const struct view_piece *a = left, *b = right;
-    if (a->buffer != b->buffer)
-        return a->buffer < b->buffer ? -1 : 1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+HAL_COMPARE_3(compare_pieces, struct view_piece, buffer, time_ns, offset)
 
 /* Most rows are in order, followed by those of other threads: merges these. False: too many. */
 static bool merge_strays(struct view_model *m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What host threads did: objects, mappings, waits, semaphores. */
+#include "hal/base/order.h"
 #include "viewer/model/ingest.h"
 
 /* ---- Calls ------------------------------------------------------------------------------- */
@@ -141,13 +142,7 @@ enum hal_status view_ingest_semaphore_event(struct ingest *in,
 }
 
 /* Once everything is known: what finished submissions signalled, and each semaphore's steps. */
-static int compare_steps(const void *left, const void *right)
-{
-    const struct view_step *a = left, *b = right;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
+HAL_COMPARE_2(compare_steps, struct view_step, time_ns, value)
 
 struct named {
     const char *text;

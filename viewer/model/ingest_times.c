@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When each dispatch ran, if the device measured it. The file identifies a dispatch by its index in
  * a command buffer, which can be resolved only when everything was read. */
+#include "hal/base/order.h"
 #include "viewer/model/ingest.h"
 
 enum hal_status view_ingest_dispatch_times(struct ingest *in,
@@ -41,25 +42,9 @@ static uint32_t find_dispatch(const struct view_model *m, uint32_t body, uint32_
     return m->segments[b->first_op + place->op];
 }
 
-static int compare_dispatches(const void *left, const void *right)
-{
-    const struct view_dispatch *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    if (a->submission != b->submission)
-        return a->submission < b->submission ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
+HAL_COMPARE_3(compare_dispatches, struct view_dispatch, begin_ns, submission, index)
 
-static int compare_places(const void *left, const void *right)
-{
-    const struct dispatch_time *a = left, *b = right;
-    if (a->submission != b->submission)
-        return a->submission < b->submission ? -1 : 1;
-    if (a->command_buffer != b->command_buffer)
-        return a->command_buffer < b->command_buffer ? -1 : 1;
-    return a->dispatch < b->dispatch ? -1 : a->dispatch > b->dispatch;
-}
+HAL_COMPARE_3(compare_places, struct dispatch_time, submission, command_buffer, dispatch)
 
 /* Sorted, so that every submission and every body is walked through once, in any file. */
 enum hal_status view_ingest_finish_times(struct ingest *in)

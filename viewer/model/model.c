@@ -2,6 +2,8 @@
 /* Finding things in a model. */
 #include "viewer/model/build.h"
 
+#include "hal/base/order.h"
+
 #include <stdlib.h>
 
 /* ---- What the file holds ------------------------------------------------------------------ */
@@ -103,13 +105,7 @@ const char *view_model_string(const struct view_model *model, uint32_t string)
 uint32_t view_model_submission(const struct view_model *model, uint64_t number)
 {
     size_t low = 0, high = model->submissions_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (model->submissions[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, model->submissions[middle].number < number)
     const bool found = low < model->submissions_count && model->submissions[low].number == number;
     return found ? (uint32_t)low : VIEW_NO_REF;
 }
@@ -118,15 +114,9 @@ uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, 
 {
     const struct view_semaphore *s = &model->semaphores[semaphore];
     const struct view_step *steps = model->steps + s->first_step;
-    uint32_t low = 0, high = s->step_count;
-    while (low < high) { /* values only rise */
-        const uint32_t middle = low + (high - low) / 2;
-        if (steps[middle].value < value && steps[middle].status == HAL_OK)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < s->step_count ? s->first_step + low : VIEW_NO_REF;
+    size_t low = 0, high = s->step_count; /* values only rise */
+    HAL_BISECT(low, high, middle, steps[middle].value < value && steps[middle].status == HAL_OK)
+    return low < s->step_count ? s->first_step + (uint32_t)low : VIEW_NO_REF;
 }
 
 const struct view_op *view_model_dispatch(const struct view_model *model,

@@ -4,6 +4,7 @@
 #include "viewer/model/path.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
 
@@ -418,13 +419,7 @@ void view_path_finish(struct view_path *path)
 size_t view_path_first(const struct view_path *path, int64_t ns)
 {
     size_t low = 0, high = path->parts_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (path->parts[middle].end_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, path->parts[middle].end_ns <= ns)
     return low;
 }
 

@@ -2,6 +2,7 @@
 /* Several devices in one trace: which queues belong to which device, the rank of each, which
  * collectives of different ranks form one operation, when each rank arrived, and what each device
  * did. */
+#include "hal/base/order.h"
 #include "viewer/model/build.h"
 
 #include <stdlib.h>
@@ -97,11 +98,7 @@ static void find_ranks(struct view_model *m)
 
 /* ---- Collectives --------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *left, const void *right)
-{
-    const struct view_collective *a = left, *b = right;
-    return a->submission < b->submission ? -1 : a->submission > b->submission;
-}
+HAL_COMPARE(compare_numbers, struct view_collective, submission)
 
 const struct view_collective *view_model_collective(const struct view_model *model,
                                                     const struct view_submission *submission)

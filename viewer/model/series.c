@@ -4,6 +4,7 @@
 #include "viewer/model/series.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 enum { BLOCK_SPANS = 64 };
 
@@ -120,13 +121,7 @@ void view_series_finish(struct view_series *series)
 
 static size_t search(const struct view_spans *spans, size_t low, size_t high, int64_t time_ns)
 {
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (view_spans_at(spans, middle).begin_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, view_spans_at(spans, middle).begin_ns < time_ns)
     return low;
 }
 
@@ -140,13 +135,7 @@ static size_t spans_before(const struct view_series *series, int64_t time_ns)
 {
     const size_t count = series->spans.count;
     size_t low = 0, high = count / BLOCK_SPANS + (count % BLOCK_SPANS != 0);
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (series->begins[middle] < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, series->begins[middle] < time_ns)
     const size_t end = low * BLOCK_SPANS < count ? low * BLOCK_SPANS : count;
     return search(&series->spans, low ? (low - 1) * BLOCK_SPANS : 0, end, time_ns);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model's tables become tracks: what a row of the timeline shows, ordered by time. */
+#include "hal/base/order.h"
 #include "viewer/model/build.h"
 
 enum { MAX_SCOPE_TRACKS = 8 };
@@ -343,11 +344,7 @@ static enum hal_status add_semaphore_tracks(struct view_model *m)
 
 /* ---- All ---------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *left, const void *right)
-{
-    const uint64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
+HAL_COMPARE_VALUES(compare_keys, uint64_t)
 
 /* Threads by their number in the trace, which is the order in which they appeared. */
 static enum hal_status order_hosts(const struct view_model *m, uint32_t *out_hosts)

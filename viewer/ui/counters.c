@@ -2,6 +2,7 @@
 /* Levels that rise and fall with submissions and transfers. */
 #include "viewer/ui/counters.h"
 
+#include "hal/base/order.h"
 #include "viewer/model/build.h"
 #include "viewer/text/text.h"
 
@@ -24,13 +25,7 @@ struct changes {
     VIEW_TABLE(change, list);
 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct change *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
-    return a->by < b->by ? -1 : a->by > b->by;
-}
+HAL_COMPARE_2(compare, struct change, ns, by)
 
 /* The counter's value for that level. A change of zero changes nothing: a transfer may have no
  * bytes. */
@@ -140,13 +135,7 @@ static const struct view_knot *knot_at(const struct view_counters *counters,
 {
     const struct view_knot *knots = counters->of[which].knots;
     size_t low = 0, high = counters->of[which].knots_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (knots[middle].ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, knots[middle].ns <= ns)
     return low ? &knots[low - 1] : NULL;
 }
 

@@ -2,6 +2,7 @@
 /* The contents of submissions, drawn over their execution: commands and the barriers between them.
  * If the device did not measure single dispatches, equal shares show only their order. */
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 
@@ -88,13 +89,7 @@ static int64_t *dispatch_begins(const struct inside *in)
     size_t low = 0, high = m->dispatches_count, found = 0;
     if (!m->dispatches_count || s->dispatch_count != in->work || in->looked_at > MAX_LOOKED_AT)
         return NULL;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (m->dispatches[middle].begin_ns < s->begin_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, m->dispatches[middle].begin_ns < s->begin_ns)
     int64_t *begins = hal_alloc(in->work + 1, sizeof *begins);
     for (; begins && low < m->dispatches_count && m->dispatches[low].begin_ns <= s->end_ns; low++) {
         const struct view_dispatch *d = &m->dispatches[low];

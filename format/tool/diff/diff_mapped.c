@@ -7,6 +7,7 @@
 #include "format/analysis/happens_before.h"
 #include "hal/base/hash.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,15 +73,7 @@ static void add_access(void *user, const struct trace_access *access)
     s->list[s->count++] = *access;
 }
 
-static int by_range(const void *left, const void *right)
-{
-    const struct trace_access *a = left, *b = right;
-    if (a->buffer != b->buffer)
-        return a->buffer < b->buffer ? -1 : 1;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->end > b->end) - (a->end < b->end);
-}
+HAL_COMPARE_3(by_range, struct trace_access, buffer, begin, end)
 
 /* Each range once. */
 static size_t merge(struct trace_access *list, size_t count)

@@ -6,6 +6,7 @@
 #include "format/analysis/align.h"
 #include "hal/base/hash.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,11 +105,7 @@ static enum hal_status match_equal(struct matching *m, bool with_contents)
 
 /* ---- Similar threads ---------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-    return (first > second) - (first < second);
-}
+HAL_COMPARE_VALUES(compare_numbers, uint64_t)
 
 /* The hashes and shapes of the items, sorted. */
 static uint64_t *sorted_hashes(const struct diff_stream *stream)

@@ -6,6 +6,7 @@
 
 #include "hal/base/hash.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 
@@ -56,13 +57,7 @@ enum hal_status diff_transient_take(struct diff_side *side, const struct trace_s
 static const struct part *part_at(const struct trace_pieces *pieces, uint64_t at)
 {
     size_t low = 0, high = pieces->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (trace_pieces_get(pieces, middle)->end <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, trace_pieces_get(pieces, middle)->end <= at)
     const struct part *part =
         low < pieces->count ? (const void *)trace_pieces_get(pieces, low) : NULL;
     return part && part->range.begin <= at ? part : NULL;

@@ -8,6 +8,7 @@
 
 #include "format/base/arena.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,26 +91,14 @@ static enum hal_status look_ahead(void *user, const struct trace_event *event,
     return HAL_OK;
 }
 
-static int compare_signals(const void *left, const void *right)
-{
-    const struct signal *a = left, *b = right;
-    if (a->semaphore != b->semaphore)
-        return a->semaphore < b->semaphore ? -1 : 1;
-    return a->value < b->value ? -1 : a->value > b->value;
-}
+HAL_COMPARE_2(compare_signals, struct signal, semaphore, value)
 
 /* The flow of the first signal that reaches the value; 0: nothing does. */
 static uint64_t flow_of(const struct timeline *t, uint64_t semaphore, uint64_t value)
 {
     const struct signal wanted = {semaphore, value};
     size_t first = 0, end = t->signal_count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (compare_signals(&t->signals[middle], &wanted) < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    HAL_BISECT(first, end, middle, compare_signals(&t->signals[middle], &wanted) < 0)
     return first < t->signal_count && t->signals[first].semaphore == semaphore ? SIGNAL_FLOW(first)
                                                                                : 0;
 }

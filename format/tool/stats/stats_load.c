@@ -3,6 +3,7 @@
 #include "format/tool/stats/stats.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -296,13 +297,7 @@ static enum hal_status count_all(struct stats *s)
     return HAL_OK;
 }
 
-static int compare_samples(const void *left, const void *right)
-{
-    const struct stats_sample *a = left, *b = right;
-    if (a->kernel != b->kernel)
-        return a->kernel < b->kernel ? -1 : 1;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
-}
+HAL_COMPARE_2(compare_samples, struct stats_sample, kernel, begin_ns)
 
 static enum hal_status find_typical_times(struct stats *s)
 {

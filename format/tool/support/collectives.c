@@ -3,6 +3,7 @@
 
 #include "format/tool/support/tool.h"
 #include "hal/base/moment.h"
+#include "hal/base/order.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,13 +66,7 @@ void exchanges_finish(struct exchanges *exchanges)
 
 /* ---- Output ---- */
 
-static int compare(const void *left, const void *right)
-{
-    const struct exchange *a = left, *b = right;
-    if (a->channel != b->channel)
-        return a->channel < b->channel ? -1 : 1;
-    return a->operation < b->operation ? -1 : a->operation > b->operation;
-}
+HAL_COMPARE_2(compare, struct exchange, channel, operation)
 
 /* The places of submissions are not needed any more. */
 static void sort(struct exchanges *exchanges)

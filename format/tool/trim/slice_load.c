@@ -5,6 +5,7 @@
 #include "format/analysis/events.h"
 #include "format/columns/layout.h"
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,13 +257,7 @@ struct place {
     uint32_t number;
 };
 
-static int compare_places(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    if (a->ticket != b->ticket)
-        return a->ticket < b->ticket ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+HAL_COMPARE_2(compare_places, struct place, ticket, number)
 
 static enum hal_status sort_events(struct slice *slice)
 {

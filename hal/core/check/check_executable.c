@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for what executables are made of. */
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "hal/base/text.h"
 #include "hal/core/core.h"
 
@@ -131,11 +132,7 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
         HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
-static int compare_indices(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
+HAL_COMPARE_VALUES(compare_indices, uint32_t)
 
 static enum hal_status refuse_values(const char *label, uint32_t index)
 {

@@ -4,6 +4,7 @@
 #include "viewer/ui/panels/contents.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/order.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 #include "viewer/ui/restore.h"
@@ -76,13 +77,7 @@ static void pieces_of(const struct view_model *m, uint32_t buffer, size_t *out_f
                       size_t *out_last)
 {
     size_t low = 0, high = m->pieces_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (m->pieces[middle].buffer < buffer)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    HAL_BISECT(low, high, middle, m->pieces[middle].buffer < buffer)
     *out_first = low;
     while (low < m->pieces_count && m->pieces[low].buffer == buffer)
         low++;
