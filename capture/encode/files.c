@@ -7,7 +7,7 @@
 
 #include "format/limits.h"
 #include "hal/base/log.h"
-#include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
@@ -57,22 +57,6 @@ static bool record_piece(struct capture_thread *thread, struct trace_file *file,
     return true;
 }
 
-static ssize_t read_at(int descriptor, uint8_t *data, uint64_t bytes, uint64_t offset)
-{
-    uint64_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = pread(descriptor, data + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (uint64_t)got;
-    }
-    return (ssize_t)done;
-}
-
 /* Up to its end, or to the first piece that cannot be read. */
 static bool record_bytes(struct capture_thread *thread, struct trace_file *file, const char *path)
 {
@@ -80,11 +64,11 @@ static bool record_bytes(struct capture_thread *thread, struct trace_file *file,
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     uint8_t *data = malloc(most);
     uint64_t done = 0;
-    ssize_t got = -1;
+    int64_t got = -1;
     while (descriptor >= 0 && data && done < file->file_bytes) {
         const uint64_t left = file->file_bytes - done;
         uint64_t position;
-        got = read_at(descriptor, data, left < most ? left : most, done);
+        got = hal_read_at(descriptor, data, left < most ? left : most, done);
         if (got <= 0 || !capture_stage(thread, data, (uint64_t)got, &position) ||
             !record_piece(thread, file, position, done, (uint64_t)got))
             break;

@@ -269,21 +269,11 @@ bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offse
 {
     if (hal_descriptor_check(&sidecar->object, object_name) != HAL_OK)
         return false;
-    const uint8_t *from = data;
     struct hal_size_guard guard;
     hal_size_guard_enter(&guard);
-    while (bytes) {
-        const ssize_t done = pwrite(sidecar->object.number, from, bytes, (off_t)offset);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            break;
-        from += done;
-        offset += (uint64_t)done;
-        bytes -= (uint64_t)done;
-    }
+    const int64_t done = hal_write_at(sidecar->object.number, data, bytes, offset);
     hal_size_guard_leave(&guard);
-    return bytes == 0;
+    return done == (int64_t)bytes;
 }
 
 enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar, uint64_t offset,

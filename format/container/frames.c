@@ -3,6 +3,7 @@
 #include "format/container/frames.h"
 
 #include "format/limits.h"
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
@@ -86,18 +87,10 @@ static enum hal_status write_all(struct trace_output *output, const uint8_t *dat
     if (bytes)
         HAL_TRY(
             trace_output_latch(output, hal_descriptor_check(&output->to.file, output->to.path)));
-    while (bytes) {
-        const ssize_t written = write(output->to.file.number, data, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return trace_output_latch(output,
-                                      hal_fail(HAL_IO, "cannot write '%s' at byte %" PRIu64 ": %s",
-                                               output->to.path, output->offset - output->buffered,
-                                               strerror(errno)));
-        data += written;
-        bytes -= (size_t)written;
-    }
+    if (!hal_write_all(output->to.file.number, data, bytes))
+        return trace_output_latch(
+            output, hal_fail(HAL_IO, "cannot write '%s' at byte %" PRIu64 ": %s", output->to.path,
+                             output->offset - output->buffered, strerror(errno)));
     return HAL_OK;
 }
 
@@ -277,23 +270,16 @@ void trace_input_close(struct trace_input *input)
 enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, void *out,
                                  size_t bytes)
 {
-    uint8_t *to = out;
     if (!hal_range_fits(offset, bytes, input->bytes))
         return hal_fail(HAL_CORRUPT, "%s at byte %" PRIu64 " are past the end",
                         hal_count(bytes, "byte", "bytes").text, offset);
     input->work_bytes += bytes;
-    while (bytes) {
-        const ssize_t got = pread(input->descriptor, to, bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return hal_fail(HAL_IO, "cannot read at byte %" PRIu64 ": %s", offset, strerror(errno));
-        if (got == 0)
-            return hal_fail(HAL_CORRUPT, "the file was truncated before byte %" PRIu64, offset);
-        to += got;
-        bytes -= (size_t)got;
-        offset += (uint64_t)got;
-    }
+    const int64_t got = hal_read_at(input->descriptor, out, bytes, offset);
+    if (got < 0)
+        return hal_fail(HAL_IO, "cannot read at byte %" PRIu64 ": %s", offset, strerror(errno));
+    if ((uint64_t)got < bytes)
+        return hal_fail(HAL_CORRUPT, "the file was truncated before byte %" PRIu64,
+                        offset + (uint64_t)got);
     return HAL_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/order.h"
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
@@ -18,20 +19,12 @@
 
 static enum hal_status read_at(int descriptor, uint64_t offset, void *out, uint64_t bytes)
 {
-    uint8_t *to = out;
-    while (bytes) {
-        const ssize_t got = pread(descriptor, to, (size_t)bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return hal_fail(HAL_IO, "cannot read the sidecar at byte %" PRIu64 ": %s", offset,
-                            strerror(errno));
-        if (got == 0)
-            return hal_fail(HAL_CORRUPT, "the sidecar ends at byte %" PRIu64, offset);
-        to += got;
-        offset += (uint64_t)got;
-        bytes -= (uint64_t)got;
-    }
+    const int64_t got = hal_read_at(descriptor, out, bytes, offset);
+    if (got < 0)
+        return hal_fail(HAL_IO, "cannot read the sidecar at byte %" PRIu64 ": %s", offset,
+                        strerror(errno));
+    if ((uint64_t)got < bytes)
+        return hal_fail(HAL_CORRUPT, "the sidecar ends at byte %" PRIu64, offset + (uint64_t)got);
     return HAL_OK;
 }
 

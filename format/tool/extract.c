@@ -3,6 +3,7 @@
 #include "format/tool/support/tool.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/print.h"
 #include "hal/base/text.h"
@@ -45,16 +46,9 @@ static enum hal_status read_content(struct trace_reader *reader, uint64_t number
 
 static enum hal_status write_all(int file, const char *path, const uint8_t *data, size_t bytes)
 {
-    while (bytes > 0) {
-        const ssize_t written = write(file, data, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
-        data += written;
-        bytes -= (size_t)written;
-    }
-    return HAL_OK;
+    return hal_write_all(file, data, bytes)
+               ? HAL_OK
+               : hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
 /* `path` NULL: standard output. */

@@ -114,3 +114,64 @@ enum hal_status hal_module_path(const void *address, char *out_path, size_t byte
     memcpy(out_path, resolved, strlen(resolved) + 1);
     return HAL_OK;
 }
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* The system takes at most 2 GiB at once. */
+static size_t step_of(uint64_t left)
+{
+    static const uint64_t most = UINT64_C(1) << 30;
+    return (size_t)(left < most ? left : most);
+}
+
+bool hal_write_all(int file, const void *data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t put = write(file, (const uint8_t *)data + done, step_of(bytes - done));
+        if (put == 0)
+            errno = EIO;
+        if (put == 0 || (put < 0 && errno != EINTR))
+            return false;
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return true;
+}
+
+bool hal_read_all(int file, void *out_data, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got = read(file, (uint8_t *)out_data + done, step_of(bytes - done));
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+int64_t hal_write_at(int file, const void *data, uint64_t bytes, uint64_t offset)
+{
+    uint64_t done = 0;
+    ssize_t put = 1;
+    while (done < bytes && put != 0) {
+        put = pwrite(file, (const uint8_t *)data + done, step_of(bytes - done),
+                     (off_t)(offset + done));
+        if (put < 0 && errno != EINTR)
+            return -1;
+        done += put > 0 ? (uint64_t)put : 0;
+    }
+    return (int64_t)done;
+}
+
+int64_t hal_read_at(int file, void *out_data, uint64_t bytes, uint64_t offset)
+{
+    uint64_t done = 0;
+    ssize_t got = 1;
+    while (done < bytes && got != 0) {
+        got =
+            pread(file, (uint8_t *)out_data + done, step_of(bytes - done), (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return -1;
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    return (int64_t)done;
+}

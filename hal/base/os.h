@@ -122,4 +122,13 @@ HAL_API bool hal_process_cpu_ns(pid_t process, int64_t *out_ns);
 /* The file's modification time. */
 HAL_API struct timespec hal_file_written(const struct stat *facts);
 
+/* Writes all bytes at the descriptor's position. False, with errno: failed. */
+HAL_API bool hal_write_all(int file, const void *data, size_t bytes);
+/* False: there are fewer bytes, or they cannot be read. */
+HAL_API bool hal_read_all(int file, void *out_data, size_t bytes);
+/* Return how many bytes were written or read before the file was full or ended; -1, with errno:
+ * failed. */
+HAL_API int64_t hal_write_at(int file, const void *data, uint64_t bytes, uint64_t offset);
+HAL_API int64_t hal_read_at(int file, void *out_data, uint64_t bytes, uint64_t offset);
+
 #endif

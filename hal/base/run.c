@@ -31,15 +31,9 @@ static bool read_all(struct hal_run *run)
         !(run->text = malloc((size_t)info.st_size + 1)))
         return false;
     const size_t all = (size_t)info.st_size;
-    while (run->bytes < all) {
-        const ssize_t got =
-            pread(run->descriptor, run->text + run->bytes, all - run->bytes, (off_t)run->bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        run->bytes += (size_t)got;
-    }
+    if (hal_read_at(run->descriptor, run->text, all, 0) != info.st_size)
+        return false;
+    run->bytes = all;
     run->text[all] = '\0';
     return true;
 }

@@ -139,38 +139,6 @@ uint64_t hal_store_limit_bytes(void)
     return otherwise;
 }
 
-bool hal_store_write(int file, const void *data, size_t bytes)
-{
-    const uint8_t *from = data;
-    while (bytes > 0) {
-        const ssize_t count = write(file, from, bytes);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count == 0)
-            errno = EIO;
-        if (count <= 0)
-            return false;
-        from += count;
-        bytes -= (size_t)count;
-    }
-    return true;
-}
-
-bool hal_store_read(int file, void *out_data, size_t bytes)
-{
-    uint8_t *to = out_data;
-    while (bytes > 0) {
-        const ssize_t count = read(file, to, bytes);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return false;
-        to += count;
-        bytes -= (size_t)count;
-    }
-    return true;
-}
-
 enum hal_status hal_store_lock(const char *path, int *out_descriptor)
 {
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -44,11 +44,6 @@ HAL_API void hal_store_used(const char *path);
 /* Whether only this user (or root) could have written the file. */
 HAL_API bool hal_store_is_trusted(const char *path);
 
-/* Writes all bytes at the descriptor's position. False, with errno: failed. */
-HAL_API bool hal_store_write(int file, const void *data, size_t bytes);
-/* False: there are fewer bytes, or they cannot be read. */
-HAL_API bool hal_store_read(int file, void *out_data, size_t bytes);
-
 /* Waits until this process and thread alone hold the lock file, creating it if needed; close the
  * descriptor to release the lock. */
 HAL_API enum hal_status hal_store_lock(const char *path, int *out_descriptor) HAL_CHECKED;

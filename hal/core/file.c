@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that queues read and write: each transfer is a host call of a submission. */
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 #include "hal/core/core.h"
 
@@ -118,31 +119,17 @@ struct transfer {
     uint64_t file_offset;
 };
 
-/* The system takes at most 2 GiB at once. */
-static size_t step_of(uint64_t left)
-{
-    static const uint64_t most = UINT64_C(1) << 30;
-    return (size_t)(left < most ? left : most);
-}
-
 static enum hal_status read_file(void *user, void *data, uint64_t bytes)
 {
     const struct transfer *transfer = user;
     const struct hal_file *file = transfer->file;
-    uint64_t done = 0;
-    while (done < bytes) {
-        const ssize_t got = pread(file->descriptor, (uint8_t *)data + done, step_of(bytes - done),
-                                  (off_t)(transfer->file_offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_system("read", file->path);
-        if (got == 0)
-            return hal_fail(HAL_IO, "'%s' ends at %" PRIu64 ": cannot read %s at %" PRIu64,
-                            file->path, transfer->file_offset + done,
-                            hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
-        done += (uint64_t)got;
-    }
+    const int64_t got = hal_read_at(file->descriptor, data, bytes, transfer->file_offset);
+    if (got < 0)
+        return fail_system("read", file->path);
+    if ((uint64_t)got < bytes)
+        return hal_fail(HAL_IO, "'%s' ends at %" PRIu64 ": cannot read %s at %" PRIu64, file->path,
+                        transfer->file_offset + (uint64_t)got,
+                        hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
     return HAL_OK;
 }
 
@@ -150,20 +137,13 @@ static enum hal_status write_file(void *user, void *data, uint64_t bytes)
 {
     const struct transfer *transfer = user;
     const struct hal_file *file = transfer->file;
-    uint64_t done = 0;
-    while (done < bytes) {
-        const ssize_t put = pwrite(file->descriptor, (const uint8_t *)data + done,
-                                   step_of(bytes - done), (off_t)(transfer->file_offset + done));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return fail_system("write", file->path);
-        if (put == 0)
-            return hal_fail(HAL_IO, "'%s' is full at %" PRIu64 ": cannot write %s at %" PRIu64,
-                            file->path, transfer->file_offset + done,
-                            hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
-        done += (uint64_t)put;
-    }
+    const int64_t put = hal_write_at(file->descriptor, data, bytes, transfer->file_offset);
+    if (put < 0)
+        return fail_system("write", file->path);
+    if ((uint64_t)put < bytes)
+        return hal_fail(HAL_IO, "'%s' is full at %" PRIu64 ": cannot write %s at %" PRIu64,
+                        file->path, transfer->file_offset + (uint64_t)put,
+                        hal_count(bytes, "byte", "bytes").text, transfer->file_offset);
     return HAL_OK;
 }
 

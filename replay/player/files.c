@@ -3,6 +3,7 @@
  * but what has the recorded digest. */
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 #include "replay/player/player.h"
 
@@ -48,19 +49,14 @@ static enum hal_status read_range(int file, const char *path, uint64_t offset, u
         return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device", path);
     if (offset > INT64_MAX || bytes > INT64_MAX - offset)
         return hal_fail(HAL_CORRUPT, "file '%s' is read at %" PRIu64, path, offset);
-    for (uint64_t done = 0; done < bytes;) {
-        const ssize_t got = pread(file, out + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return hal_fail(HAL_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
-        if (got == 0)
-            return hal_fail(HAL_UNSUPPORTED,
-                            "file '%s' has changed: it ends at %" PRIu64 ", and %s from %" PRIu64
-                            " were read",
-                            path, offset + done, hal_count(bytes, "byte", "bytes").text, offset);
-        done += (uint64_t)got;
-    }
+    const int64_t got = hal_read_at(file, out, bytes, offset);
+    if (got < 0)
+        return hal_fail(HAL_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
+    if ((uint64_t)got < bytes)
+        return hal_fail(
+            HAL_UNSUPPORTED,
+            "file '%s' has changed: it ends at %" PRIu64 ", and %s from %" PRIu64 " were read",
+            path, offset + (uint64_t)got, hal_count(bytes, "byte", "bytes").text, offset);
     return HAL_OK;
 }
 

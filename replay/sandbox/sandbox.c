@@ -288,12 +288,8 @@ static bool copy_bytes(int from, int to)
             continue;
         if (got <= 0)
             return got == 0;
-        for (ssize_t done = 0; done < got;) {
-            const ssize_t put = write(to, buffer + done, (size_t)(got - done));
-            if (put < 0 && errno != EINTR)
-                return false;
-            done += put > 0 ? put : 0;
-        }
+        if (!hal_write_all(to, buffer, (size_t)got))
+            return false;
     }
 }
 

@@ -5,6 +5,7 @@
 #include "format/base/destination.h"
 #include "format/tool/support/tool.h"
 #include "hal/base/message.h"
+#include "hal/base/os.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,20 +31,6 @@ struct export
 
 /* ---- Output ---- */
 
-static enum hal_status write_all(const char *path, int file, const char *data, size_t bytes)
-{
-    while (bytes) {
-        const ssize_t written = write(file, data, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
-        data += written;
-        bytes -= (size_t)written;
-    }
-    return HAL_OK;
-}
-
 static enum hal_status flush(struct export_sink *sink, bool is_end)
 {
     struct export *e = sink->flush_user;
@@ -54,7 +41,8 @@ static enum hal_status flush(struct export_sink *sink, bool is_end)
         return hal_fail(HAL_NO_MEMORY, "no memory for the output");
     if (!is_end && text->bytes < OUTPUT_BYTES)
         return HAL_OK;
-    HAL_TRY(write_all(e->to.path, e->to.file.number, text->data, text->bytes));
+    if (!hal_write_all(e->to.file.number, text->data, text->bytes))
+        return hal_fail(HAL_IO, "cannot write '%s': %s", e->to.path, strerror(errno));
     text->bytes = 0;
     return HAL_OK;
 }

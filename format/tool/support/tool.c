@@ -2,6 +2,7 @@
 /* What the subcommands have in common: messages, opening, output, progress. */
 #include "format/tool/support/tool.h"
 
+#include "hal/base/os.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
@@ -40,14 +41,8 @@ enum hal_status tool_write_bytes(struct trace_text *text, bool is_end)
         return hal_fail(HAL_NO_MEMORY, "no memory for the output");
     if (!is_end && text->bytes < OUTPUT_BYTES)
         return HAL_OK;
-    for (size_t at = 0; at < text->bytes;) {
-        const ssize_t written = write(STDOUT_FILENO, text->data + at, text->bytes - at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return hal_fail(HAL_IO, "cannot write the output: %s", strerror(errno));
-        at += (size_t)written;
-    }
+    if (!hal_write_all(STDOUT_FILENO, text->data, text->bytes))
+        return hal_fail(HAL_IO, "cannot write the output: %s", strerror(errno));
     text->bytes = 0;
     return HAL_OK;
 }

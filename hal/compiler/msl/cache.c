@@ -8,6 +8,7 @@
 #include "hal/base/directories.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/store.h"
 
 #include <dirent.h>
@@ -212,7 +213,7 @@ enum hal_status msl_write_file(const char *path, const void *contents, size_t by
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
-    const bool written = hal_store_write(file, contents, bytes);
+    const bool written = hal_write_all(file, contents, bytes);
     const int error = errno;
     if (close(file) == 0 && written)
         return HAL_OK;
@@ -229,8 +230,8 @@ static bool write_entry(const struct msl_mapped *built, const char *path, const 
     if (hal_sha256(built->bytes, built->length, trailer.checksum) != HAL_OK)
         return false;
     const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    const bool written = file >= 0 && hal_store_write(file, built->bytes, built->length) &&
-                         hal_store_write(file, &trailer, sizeof trailer);
+    const bool written = file >= 0 && hal_write_all(file, built->bytes, built->length) &&
+                         hal_write_all(file, &trailer, sizeof trailer);
     return file >= 0 && close(file) == 0 && written;
 }
 

@@ -6,6 +6,7 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/base/store.h"
 
 #include <errno.h>
@@ -98,7 +99,7 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
     struct file_head head;
     struct stat facts;
     uint8_t digest[HAL_DIGEST_BYTES];
-    if (fstat(file, &facts) != 0 || !hal_store_read(file, &head, sizeof head) ||
+    if (fstat(file, &facts) != 0 || !hal_read_all(file, &head, sizeof head) ||
         memcmp(head.magic, magic, sizeof magic) != 0)
         return "it has no header";
     if (head.bytes == 0 || head.bytes > MAX_BYTES ||
@@ -108,7 +109,7 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
     *out_bytes = head.bytes;
     if (!*out_data)
         return "there is no memory for it";
-    if (!hal_store_read(file, *out_data, head.bytes) ||
+    if (!hal_read_all(file, *out_data, head.bytes) ||
         hal_sha256(*out_data, head.bytes, digest) != HAL_OK ||
         memcmp(digest, head.digest, sizeof digest) != 0)
         return "its checksum is wrong";
@@ -170,7 +171,7 @@ static bool publish(const struct vulkan_archive *archive, const struct file_head
     if (file < 0)
         return false;
     const bool written =
-        hal_store_write(file, head, sizeof *head) && hal_store_write(file, data, head->bytes);
+        hal_write_all(file, head, sizeof *head) && hal_write_all(file, data, head->bytes);
     const bool published = close(file) == 0 && written && rename(path, archive->path) == 0;
     const int number = errno;
     if (!published)

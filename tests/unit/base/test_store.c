@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/base/store.c: bytes of files are there to the last one, or it is said that they are not. */
+#include "hal/base/os.h"
 #include "hal/base/store.h"
 #include "tests/support/test.h"
 
@@ -27,7 +28,7 @@ static void fill(void)
 static void *write_all(void *user)
 {
     const int to = *(const int *)user;
-    const bool written = hal_store_write(to, given, BYTES);
+    const bool written = hal_write_all(to, given, BYTES);
     close(to);
     return written ? user : NULL;
 }
@@ -42,7 +43,7 @@ static int size_of(const int ends[2])
         size += (int)count;
     assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
     assert_true(size > 0 && size < BYTES);
-    assert_true(hal_store_read(ends[0], taken, (size_t)size));
+    assert_true(hal_read_all(ends[0], taken, (size_t)size));
     return size;
 }
 
@@ -71,13 +72,13 @@ TEST(in_many_parts)
         sched_yield();
     while (!was_interrupted && pthread_kill(writer, SIGUSR1) == 0)
         sched_yield();
-    const bool read = hal_store_read(ends[0], taken, BYTES);
+    const bool read = hal_read_all(ends[0], taken, BYTES);
     assert_int_equal(pthread_join(writer, &written), 0);
     assert_true(read);
     assert_non_null(written);
     assert_memory_equal(taken, given, BYTES);
-    assert_false(hal_store_read(ends[0], taken, 1)); /* that was all */
-    assert_true(hal_store_read(ends[0], taken, 0));
+    assert_false(hal_read_all(ends[0], taken, 1)); /* that was all */
+    assert_true(hal_read_all(ends[0], taken, 0));
     close(ends[0]);
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 }
@@ -87,11 +88,11 @@ TEST(fewer_are_not_all)
     int ends[2];
     fill();
     assert_int_equal(pipe(ends), 0);
-    assert_true(hal_store_write(ends[1], given, PART));
+    assert_true(hal_write_all(ends[1], given, PART));
     close(ends[1]);
-    assert_false(hal_store_read(ends[0], taken, PART + 1));
+    assert_false(hal_read_all(ends[0], taken, PART + 1));
     close(ends[0]);
-    assert_false(hal_store_read(ends[0], taken, 1));
+    assert_false(hal_read_all(ends[0], taken, 1));
     assert_int_equal(errno, EBADF);
 }
 
@@ -108,7 +109,7 @@ TEST(a_full_place_is_told)
     low = (struct rlimit){.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
     void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-    const bool written = hal_store_write(file, given, BYTES);
+    const bool written = hal_write_all(file, given, BYTES);
     const int error = errno;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
