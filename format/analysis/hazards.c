@@ -213,7 +213,6 @@ static void resolve(struct trace_hazards *hazards, const struct need *need)
 {
     const struct trace_hazard *hazard = need->hazard;
     size_t latest = SIZE_MAX, looked_at = 0;
-    hazards->conflict_count++;
     for (size_t i = hazards->barrier_count; i-- > 0;) {
         if (hazards->barriers[i].command <= hazard->before)
             break;

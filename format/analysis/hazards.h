@@ -93,7 +93,6 @@ struct trace_hazards {
     struct trace_hazard *races;
     size_t kept_race_count; /* number in `races` */
     uint64_t race_count, declared_race_count;
-    uint64_t conflict_count;
     uint64_t undecided; /* accesses whose bytes or barriers exceeded the limits */
 
     /* Private. */

@@ -60,8 +60,6 @@ struct trace_part {
     const struct trace_column *columns; /* NULL: bytes */
 };
 
-enum { TRACE_MAX_PARTS = 3 };
-
 /* Index of an optional kind in tables over all kinds: kinds are sparse, places are dense. */
 #define TRACE_OPTIONAL_PLACE(kind) ((kind)-TRACE_FIRST_OPTIONAL_KIND + TRACE_TABLE_END)
 enum { TRACE_PLACES = TRACE_OPTIONAL_PLACE(TRACE_OPTIONAL_END) };

@@ -59,7 +59,6 @@ struct trace_rewrite_rules {
 struct trace_rewrite {
     struct trace_writer *writer;
     uint32_t next_string, next_stack;
-    bool has_modules;
     uint8_t *bytes; /* a content, or a table's record */
     size_t capacity;
     uint64_t events, segments;    /* written */

@@ -92,7 +92,6 @@ static void add_place(const struct replay_touch *range, const struct replay_pair
     struct replay_place *place = &divergence->places[divergence->place_count++];
     *place = (struct replay_place){.range = *range,
                                    .errors = *errors,
-                                   .errors_at = pair->offset,
                                    .sample_offset = pair->offset + at,
                                    .sample_bytes = left < REPLAY_SAMPLE_BYTES
                                                        ? (uint32_t)left

@@ -23,9 +23,8 @@ enum { REPLAY_MOST_PLACES = 16 };
 
 /* A range in which the two differ. */
 struct replay_place {
-    struct replay_touch range;   /* that the step may have written */
-    struct replay_errors errors; /* offsets count from `errors_at` in the buffer */
-    uint64_t errors_at;
+    struct replay_touch range; /* that the step may have written */
+    struct replay_errors errors;
     uint64_t sample_offset; /* in the buffer */
     uint32_t sample_bytes;
     uint8_t expected[REPLAY_SAMPLE_BYTES], actual[REPLAY_SAMPLE_BYTES];
@@ -46,8 +45,7 @@ struct replay_lockstep {
     /* Bytes that hold each player's own fill were never written, and do not differ. */
     bool ignore_unwritten;
     uint8_t *masked; /* space for that; the caller frees it, like everything kept */
-    /* For split submissions: the inputs of each step in the candidate, and the reference's
-     * outputs. */
+    /* Of split submissions: each step's inputs in the candidate, and the reference's outputs. */
     bool keep;
     struct replay_report report, reference_report;
     struct replay_bytes_list inputs, outputs; /* of the last step, if kept; the caller frees them */

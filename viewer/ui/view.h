@@ -184,7 +184,7 @@ struct view {
     int64_t drag_ns; /* the moment where it began */
     bool mouse, quit;
     bool following; /* the file is still being written, and followed */
-    bool wants_redraw, wants_suspend;
+    bool wants_redraw;
     bool wants_run; /* of `command`: the screen's owner gives the screen to it */
     char command[VIEW_PROMPT_BYTES];
     enum view_picture wants_picture; /* of the frame, as a file: the screen's owner writes it */

@@ -45,7 +45,6 @@ struct slice_object {
     uint64_t size; /* of buffers */
     /* Of buffers: see find_dependencies, check_content, keep_what_is_read_too. */
     struct slice_range needed, wrong, read;
-    uint64_t created_ticket;
     uint64_t initial, reached, later;  /* of semaphores: see collapse */
     size_t first_access, access_count; /* of command buffers */
     size_t first_name, name_count;     /* of command buffers: rows of the objects they name */

@@ -206,7 +206,6 @@ static enum hal_status load_object(struct slice *slice, const struct trace_event
     object->initial = event->kind == TRACE_SEMAPHORE_CREATE
                           ? TRACE_AS(trace_semaphore_create, event)->initial_value
                           : 0;
-    object->created_ticket = event->ticket;
     return HAL_OK;
 }
 

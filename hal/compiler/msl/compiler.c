@@ -178,14 +178,3 @@ enum hal_status msl_compiler_find(struct msl_compiler *out_compiler)
 #endif
     return search(out_compiler);
 }
-
-enum hal_status msl_compiler_version(char *out_text, size_t bytes)
-{
-    struct msl_compiler compiler;
-    HAL_TRY(msl_compiler_find(&compiler));
-    if (strlen(compiler.version) >= bytes)
-        return hal_fail(HAL_INVALID, "%s too few for '%s'",
-                        hal_count(bytes, "byte is", "bytes are").text, compiler.version);
-    snprintf(out_text, bytes, "%s", compiler.version);
-    return HAL_OK;
-}

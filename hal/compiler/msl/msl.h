@@ -182,16 +182,12 @@ HAL_API enum hal_status msl_worker_create(struct msl_worker **out_worker) HAL_CH
 HAL_API void msl_worker_destroy(struct msl_worker *worker);
 
 /* Runs threadgroups [first, last) of the launch, with x fastest. The caller has checked the launch:
- * every buffer that the kernel uses is not NULL, and sizes are within limits. HAL_INVALID: with
- * bounds checks, a thread went out of bounds; execution stops there, the group's other threads are
- * at arbitrary points, and later groups have not run. The message names kernel, thread, buffer and
- * offset. */
+ * the kernel's buffers are not NULL, sizes are within limits. HAL_INVALID: with bounds checks, a
+ * thread went out of bounds; execution stops there, the group's other threads are at arbitrary
+ * points, later groups have not run. The message names kernel, thread, buffer and offset. */
 HAL_API enum hal_status msl_function_run(const struct msl_function *function,
                                          struct msl_worker *worker, const struct msl_launch *launch,
                                          uint64_t first, uint64_t last) HAL_CHECKED;
-
-/* "clang version 16.0.6": the compiler of msl_compile. HAL_NOT_FOUND as there. */
-HAL_API enum hal_status msl_compiler_version(char *out_text, size_t bytes) HAL_CHECKED;
 
 /* Every program that compiling may start: consecutive terminated paths, then an empty one.
  * HAL_NOT_FOUND: there is no usable compiler. */
