@@ -324,8 +324,7 @@ struct hal_command_buffer {
     uint32_t state_count;
     void *driver_data; /* the driver's translation; created by prepare, freed by object_destroy */
     struct hal_recording *recording; /* core (recording.h): state needed only while recording */
-    /* Core, during command_buffer_prepare: the result of the layer's note_command for each command;
-     * NULL: none. */
+    /* Core, during command_buffer_prepare: the layer's note_command of each command; NULL: none. */
     const uint32_t *notes;
 };
 

@@ -46,8 +46,7 @@ void capture_call_at_once(struct capture_call *call)
     call->begin_ns = call->end_ns = hal_clock_ns();
 }
 
-/* Contents and ends of command buffers are measured by themselves each time: they differ too much
- * to be sampled. */
+/* Contents and ends of command buffers are measured each time: they differ too much to sample. */
 void capture_call_leave(struct capture_call *call)
 {
     if (call->message)

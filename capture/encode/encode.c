@@ -32,8 +32,7 @@ SAME_NUMBER(TRACE_MAX_BINDINGS, HAL_MAX_BINDINGS);
 SAME_NUMBER(TRACE_MAX_UPDATE_BYTES, HAL_MAX_UPDATE_BYTES);
 SAME_NUMBER(TRACE_MAX_CONSTANT_BYTES, HAL_MAX_CONSTANT_BYTES);
 
-/* Lists of a record have a limit in the format: a longer one is counted as lost, and ends the
- * recording. */
+/* The format limits lists of a record: a longer one counts as lost and ends the recording. */
 static bool list_fits(const struct capture_call *call, const char *what, size_t count)
 {
     struct capture_stream *stream = call->thread->stream;

@@ -12,8 +12,7 @@ struct capture_bindings {
     size_t count;
 };
 
-/* Asks the driver. If it does not know, or if out of memory, nothing is known. The executable may
- * be NULL. */
+/* Asks the driver. If it does not know, or is out of memory, nothing is known. Accepts NULL. */
 void capture_reflect(struct hal_driver_device *next, struct hal_executable *executable,
                      size_t entry_count, struct capture_bindings *out_bindings);
 

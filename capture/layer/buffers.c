@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers and mappings: when the bytes that the host wrote are recorded, and those that it reads.
- */
+/* Buffers and mappings: when the bytes that the host writes and reads are recorded. */
 #include "capture/layer/ops.h"
 
 #include "hal/base/mem.h"

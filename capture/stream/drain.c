@@ -235,8 +235,7 @@ static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *da
     return at;
 }
 
-/* One slice of one thread. A thread that continues in another ring has published everything in the
- * old one first. */
+/* One slice of one thread. A thread that continues in another ring has published all in the old. */
 static uint64_t drain_thread(struct capture_drain *drain, struct capture_thread *thread)
 {
     struct capture_ring *ring = thread->reading;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes records out of the rings and hands them, with the contents that they name, to the file: the
- * part of the writer thread that runs for every record. Memory is released elsewhere, by a flush
- * (writer.c). */
+ * part of the writer thread that runs for every record. A flush (writer.c) releases memory. */
 #ifndef CAPTURE_DRAIN_H
 #define CAPTURE_DRAIN_H
 

@@ -220,8 +220,7 @@ static inline uint64_t capture_ticket(struct capture_stream *stream)
 }
 
 /* Copies at most the staging's size into staging memory and returns its position; waits for room.
- * False, and recording is stopped: out of memory. The position must be published before the thread
- * stages more. */
+ * False, and recording is stopped: out of memory. Publish the position before staging more. */
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
                    uint64_t *out_position);
 

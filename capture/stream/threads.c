@@ -162,8 +162,7 @@ static enum hal_status new_slot_locked(struct capture_stream *stream, uint64_t b
     return HAL_OK;
 }
 
-/* A slot with memory for a ring of that size: one that is free, or a new one, or one that is larger
- * than needed. */
+/* A slot with memory for a ring of that size: a free one, or a new one, or a larger one. */
 static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
                                         struct trace_ring_slot **out_slot)
 {

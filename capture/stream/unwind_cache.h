@@ -20,8 +20,7 @@ struct capture_unwind_cache;
 uint32_t capture_unwind_cache_find(struct capture_unwind_cache *cache, const void *frame);
 
 /* Call after a walk from the function with that frame, which found the return addresses `frames`
- * (the function's own callers among the last) and the number `id`. Keeps some of them; none if out
- * of memory. */
+ * (the function's own callers among the last) and the number `id`. Keeps some of them. */
 void capture_unwind_cache_add(struct capture_unwind_cache **cache, const void *frame,
                               void *const *frames, int count, uint32_t id);
 

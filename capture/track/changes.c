@@ -98,8 +98,7 @@ static void record_pages_of(struct capture *capture, struct capture_thread *thre
     }
 }
 
-/* The host stored into these pages of the buffer: each of its mappings that covers some gets its
- * part. */
+/* The host stored into these pages of the buffer: each mapping gets the part that it covers. */
 static void take_pages_locked(struct capture *capture, struct capture_thread *thread,
                               uint64_t buffer, const uint8_t *begin, const uint8_t *end)
 {
@@ -393,8 +392,7 @@ static void find_replayed_writers(struct capture *capture, const struct capture_
     capture_spans_merge(&mappings->started);
 }
 
-/* For pages recorded as they are: includes what the observed work wrote, as unchanged words are
- * unknown. */
+/* Of pages recorded as they are, with what the observed work wrote: unchanged words are unknown. */
 static void find_page_writers(struct capture *capture, const struct capture_mapping *mapping)
 {
     find_replayed_writers(capture, mapping);
@@ -530,8 +528,7 @@ bool capture_changes_begin_locked(struct capture *capture, struct capture_thread
     mapping->watched = !mapping->imported && watch(mappings, mapping, buffer);
     if (!is_large(mapping))
         return capture_compare_begin(mapping);
-    /* For a mapping with older contents the trace may know less, and the copy would cover it all.
-     */
+    /* For a mapping with older contents the trace may know less; the copy would cover it all. */
     if (mapping->is_first)
         mapping->host_pages = hal_alloc(mapping->bytes / CAPTURE_BLOCK_BYTES + 1, 1);
     return true;

@@ -207,8 +207,7 @@ static void accept_block(struct look *look, uint64_t begin, uint64_t end)
     memcpy(mapping->shadow + begin, copied(look, begin), end - begin);
 }
 
-/* Before and after the copy: a store that it contains is known, and one that it lacks is not
- * forgotten. */
+/* Before and after the copy: a store in it is known, and one that it lacks is not forgotten. */
 static void copy_between_questions(struct look *look, uint64_t end)
 {
     struct capture_mapping *mapping = look->mapping;

@@ -24,8 +24,7 @@ struct capture_external {
 void capture_external_init(struct capture_external *external, const struct hal_device *device);
 void capture_external_finish(struct capture_external *external);
 
-/* The capture's state of the semaphore; NULL: never seen. `external` NULL: all semaphores are the
- * device's own. */
+/* The semaphore's state; NULL: never seen. `external` NULL: all are the device's own. */
 struct capture_semaphore *capture_external_find(struct capture_external *external,
                                                 const struct hal_semaphore *semaphore);
 

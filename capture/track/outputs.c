@@ -103,8 +103,7 @@ static void free_buffer(struct capture *capture, struct capture_copies *copies)
     copies->bytes = 0;
 }
 
-/* So that submissions of about one size share what they need, with little to spare for large ones.
- */
+/* So that submissions of about one size share, with little to spare for large ones. */
 static uint64_t rounded_up(uint64_t bytes)
 {
     uint64_t step = LEAST_COPY_BYTES;

@@ -54,8 +54,7 @@ struct trace_access_sink {
     uint32_t command; /* the number reported with each access */
 };
 
-/* How a kernel accesses one binding; TRACE_ACCESS_NONE if it has no such binding. `user` belongs to
- * the caller. */
+/* How a kernel accesses one binding; TRACE_ACCESS_NONE if it has none. `user` is the caller's. */
 typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
                                                   uint32_t set, uint32_t binding);
 

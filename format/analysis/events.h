@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subject of each kind of event and what the event does to it, for code common to many kinds.
- */
+/* The subject of each kind of event and what the event does to it, for code common to kinds. */
 #ifndef FORMAT_ANALYSIS_EVENTS_H
 #define FORMAT_ANALYSIS_EVENTS_H
 

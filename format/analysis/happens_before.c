@@ -170,8 +170,7 @@ static void free_held(struct trace_happens_before *order, struct trace_order_hel
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
-/* One that was never created, or was destroyed while work waits for it, has reached nothing. NULL:
- * no memory. */
+/* One never created, or destroyed while work waits, has reached nothing. NULL: no memory. */
 static struct trace_order_semaphore *semaphore_of(struct trace_happens_before *order, uint64_t id)
 {
     uint32_t index;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Per buffer, a sorted list of pieces; per piece, the latest accesses that a new one may conflict
- * with. */
+/* Per buffer, a sorted list of pieces; per piece, the latest accesses, for conflicts. */
 #include "format/analysis/hazards.h"
 
 #include "format/analysis/pieces.h"

@@ -15,9 +15,8 @@ struct trace_iterations {
     size_t count;  /* whole iterations, one after the other */
 };
 
-/* The pattern that covers most of the sequence when repeated without a difference, at least three
- * times and over at least a quarter of it; of those that cover the same, the shortest.
- * HAL_NO_MEMORY. */
+/* The pattern that covers most of the sequence when repeated without a difference, at least thrice
+ * and over at least a quarter of it; of equal ones, the shortest. HAL_NO_MEMORY. */
 enum hal_status trace_iterations_find(const uint64_t *elements, size_t count,
                                       struct trace_iterations *out_iterations) HAL_CHECKED;
 

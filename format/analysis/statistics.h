@@ -18,8 +18,7 @@ struct trace_interval {
     double low, median, high;
 };
 
-/* Fewer values have no 95 % interval: both extremes together miss the median with probability
- * 2^(1-n). */
+/* Fewer values have no 95 % interval: both extremes miss the median with probability 2^(1-n). */
 enum { TRACE_LEAST_VALUES = 6 };
 
 /* The median and its 95 % interval from order statistics (the binomial distribution of the number

@@ -8,8 +8,7 @@
  *     trace_json_u64(&text, 42);
  *     trace_json_close(&text, '}');
  *
- * Commas are inserted automatically. A text remembers a failed allocation: check once at the end.
- */
+ * Commas are inserted automatically. A text remembers a failed allocation: check at the end. */
 #ifndef FORMAT_JSON_H
 #define FORMAT_JSON_H
 

@@ -50,8 +50,7 @@ enum hal_status trace_columns_decode(const struct trace_family *family, const vo
                                      struct trace_bytes *records,
                                      size_t *out_record_count) HAL_CHECKED;
 
-/* HAL_VERSION if the message or a nested one has a field below 1000 that this version does not
- * know. */
+/* HAL_VERSION if the message or a nested one has an unknown field below 1000. */
 enum hal_status trace_message_check(const ProtobufCMessage *message) HAL_CHECKED;
 
 #endif

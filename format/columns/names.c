@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of enumerations: those of hal/hal.h, which this folder does not see; a test compares.
- */
+/* The names of hal/hal.h's enumerations, which this folder does not see: a test compares. */
 #include "format/columns/names.h"
 #include "format/trace.h"
 

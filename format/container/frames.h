@@ -17,8 +17,7 @@ enum trace_frame_kind {
     TRACE_FRAME_INDEX = 3, /* data: Index */
 };
 
-/* At the start of each of our skippable frames, followed by meta and data. Checksums are
- * XXH3-64. */
+/* The start of each of our skippable frames; meta and data follow. Checksums are XXH3-64. */
 struct trace_frame_head {
     uint32_t magic;
     uint32_t payload_bytes; /* after this member */
@@ -112,8 +111,7 @@ static inline uint64_t trace_frame_bytes(const struct trace_frame_head *head)
     return 8 + (uint64_t)head->payload_bytes;
 }
 
-/* Check the data of one of our frames; the second also decompresses it into `out`, head->raw_bytes
- * large. */
+/* Check the data of one of our frames; the second decompresses it into head->raw_bytes of `out`. */
 enum hal_status trace_input_check_data(struct trace_input *input, uint64_t offset,
                                        const struct trace_frame_head *head) HAL_CHECKED;
 enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,

@@ -410,8 +410,7 @@ static enum hal_status walk_head(struct walk *walk, uint64_t offset,
     return HAL_OK;
 }
 
-/* ---- Zeros, which a crash of the system leaves where the file's bytes did not reach the disk ----
- */
+/* ---- Zeros, which a crash of the system leaves where the file's bytes did not reach the disk - */
 
 enum { FEWEST_ZEROS = 8, ZERO_STEP_BYTES = 4096 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring of announced contents. Whoever changes a place's state from waiting computes its digest.
- */
+/* A ring of announced contents. Who changes a place's state from waiting computes its digest. */
 #include "format/file/digester.h"
 
 #include "format/container/frames.h"

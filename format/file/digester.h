@@ -14,8 +14,7 @@ struct trace_digester;
 
 struct trace_digest {
     uint8_t identity[TRACE_IDENTITY_BYTES];
-    /* trace_checksum of the bytes, set only if another thread computed it: not every content needs
-     * it. */
+    /* trace_checksum of the bytes, if another thread computed it: not every content needs it. */
     uint64_t checksum;
     bool has_checksum;
 };

@@ -50,8 +50,7 @@ void trace_orphan_close(struct trace_orphan *orphan); /* accepts a zeroed one */
  * name, or of the one that was taking the name, which it then describes. */
 bool trace_orphan_belongs(struct trace_orphan *orphan, uint64_t process_id, int64_t start_ns);
 
-/* Whether it is locked: by its capture, maybe in another container, or by a process that the
- * capture started. */
+/* Whether its capture, maybe in another container, or a process that it started locks it. */
 bool trace_orphan_locked(const struct trace_orphan *orphan);
 
 /* Whether the captured process is still running, or another one has its number. It may have

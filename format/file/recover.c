@@ -152,8 +152,7 @@ static enum hal_status take_contents(struct recovery *recovery, struct trace_eve
     return HAL_OK;
 }
 
-/* Tickets are given out one by one; the pieces of one content share theirs and follow each other.
- */
+/* Tickets are given out one by one; the pieces of one content share theirs, one after another. */
 static void note_ticket(struct recovery *recovery, uint64_t ticket)
 {
     if (!ticket || ticket == recovery->thread_ticket)

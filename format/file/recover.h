@@ -63,8 +63,7 @@ enum hal_status trace_sidecars_discard_gone(const char *folder,
                                                           const struct trace_sidecar_info *info),
                                             void *user) HAL_CHECKED;
 
-/* The same for one sidecar and a complete trace, which must be where it was captured. True: it is
- * removed. */
+/* The same for one sidecar and a complete trace where it was captured. True: it is removed. */
 bool trace_sidecar_discard_complete(const char *path);
 
 #endif

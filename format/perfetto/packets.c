@@ -192,8 +192,7 @@ static enum hal_status add_work(struct trace_packets *packets,
     return add_in_lane(packets, TRACE_TRACK_WORK, done->queue, &slice, &event, raw);
 }
 
-/* The place of a dispatch is by submission, command buffer, where it is not the first one, and
- * dispatch in it. */
+/* The place of a dispatch: submission, command buffer if it is not the first, dispatch in it. */
 static void name_place(const struct trace_dispatch_times *times,
                        const struct trace_dispatch_time *time, char place[64])
 {

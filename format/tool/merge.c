@@ -180,8 +180,7 @@ static int64_t wall_offset(const struct trace_reader *reader)
     return (int64_t)((uint64_t)header->start_wall_ns - (uint64_t)header->start_ns);
 }
 
-/* Traces of one boot of one machine have one monotonic clock; others are put together by the time
- * of day. */
+/* Traces of one boot of a machine share a monotonic clock; others are merged by the time of day. */
 static int64_t shift_of(const struct merge *merge, const struct part *part)
 {
     const struct trace_header *first = trace_reader_header(merge->parts[0].reader);

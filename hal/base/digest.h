@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 over length-prefixed parts, which makes their boundaries unambiguous: names of cache
- * entries. */
+/* SHA-256 over length-prefixed parts, whose boundaries are unambiguous: names of cache entries. */
 #ifndef HAL_BASE_DIGEST_H
 #define HAL_BASE_DIGEST_H
 

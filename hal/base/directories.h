@@ -17,8 +17,7 @@ HAL_API bool hal_cache_directory(char *out_path, size_t bytes);
 HAL_API bool hal_cache_folder(const char *kind, char *out_path, size_t bytes);
 
 /* In $TMPDIR, else /tmp: a new folder "KIND-XXXXXX", or an open file with close-on-exec set,
- * private to this user. The caller removes it. HAL_IO: the message names the path, and the path is
- * "". */
+ * private to this user. The caller removes it. HAL_IO: the message names it, and the path is "". */
 HAL_API enum hal_status hal_temporary_folder(const char *kind, char *out_path,
                                              size_t bytes) HAL_CHECKED;
 HAL_API enum hal_status hal_temporary_file(const char *kind, char *out_path, size_t bytes,

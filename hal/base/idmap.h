@@ -32,15 +32,13 @@ HAL_API void hal_idmap_finish(struct hal_idmap *map);
 /* False if the id is not found. */
 HAL_API bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_index);
 
-/* The index of `id`, adding it with index `fresh` (below UINT32_MAX) if it is new. False if out of
- * memory. */
+/* The index of `id`, added with index `fresh` (below UINT32_MAX) if new. False: out of memory. */
 HAL_API bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index);
 
 /* Whether the entry with this index equals the one sought. */
 typedef bool hal_idmap_same(const void *user, uint32_t index);
 
-/* The index of an equal entry with this hash; if there is none, `fresh`, which is added. False if
- * out of memory. */
+/* The index of an equal entry with this hash, else `fresh`, which is added. False: no memory. */
 static inline bool hal_idmap_intern(struct hal_idmap *map, uint64_t hash, hal_idmap_same *same,
                                     const void *user, uint32_t fresh, uint32_t *out_index)
 {

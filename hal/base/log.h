@@ -21,8 +21,7 @@ typedef void hal_log_sink(void *user, enum hal_log_level level, const char *text
 HAL_API void hal_log_set_sink(hal_log_sink *sink, void *user);
 HAL_API void hal_log_set_level(enum hal_log_level level);
 
-/* Output that was requested, not a diagnostic: "haltrace: text" at any level; a sink gets it as
- * HAL_LOG_INFO. */
+/* Output that was requested: "haltrace: text" at any level; a sink gets it as HAL_LOG_INFO. */
 HAL_API void hal_log_note(const char *format, ...) HAL_PRINTF(1, 2);
 HAL_API void hal_log(enum hal_log_level level, const char *format, ...) HAL_PRINTF(2, 3);
 

@@ -126,8 +126,7 @@ HAL_API struct timespec hal_file_written(const struct stat *facts);
 HAL_API bool hal_write_all(int file, const void *data, size_t bytes);
 /* False: there are fewer bytes, or they cannot be read. */
 HAL_API bool hal_read_all(int file, void *out_data, size_t bytes);
-/* Return how many bytes were written or read before the file was full or ended; -1, with errno:
- * failed. */
+/* Return the bytes written or read before the file was full or ended; -1, with errno: failed. */
 HAL_API int64_t hal_write_at(int file, const void *data, uint64_t bytes, uint64_t offset);
 HAL_API int64_t hal_read_at(int file, void *out_data, uint64_t bytes, uint64_t offset);
 

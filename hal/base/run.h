@@ -27,8 +27,7 @@ struct hal_run {
     size_t bytes;
 };
 
-/* Creates an empty list in the system's folder for temporary files. The caller removes it.
- * HAL_IO. */
+/* Creates an empty list in the folder for temporary files. The caller removes it. HAL_IO. */
 HAL_API enum hal_status hal_run_create(char *out_path, size_t bytes) HAL_CHECKED;
 
 /* `path` may be NULL. If there is no list, or if it cannot be read, `descriptor` is -1. Blocks
@@ -44,12 +43,10 @@ HAL_API const char *hal_run_next(const struct hal_run *run, const char *entry);
 
 HAL_API bool hal_run_has(const struct hal_run *run, enum hal_run_kind kind, const char *text);
 
-/* Appends an entry for later readers, with `text` truncated at 4 KiB. False: there is no list, or
- * no space. */
+/* Appends an entry for later readers; `text` is truncated at 4 KiB. False: no list, or no space. */
 HAL_API bool hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text);
 
-/* Appends an entry to the list of this process's run. False, as above: the caller must tell the
- * user itself. */
+/* Appends an entry to the list of this process's run. False, as above: tell the user yourself. */
 HAL_API bool hal_run_report(enum hal_run_kind kind, const char *text);
 
 #endif

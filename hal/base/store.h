@@ -17,8 +17,7 @@ enum { HAL_STORE_KEY_BYTES = HAL_DIGEST_BYTES, HAL_STORE_SUFFIX_BYTES = 16 };
 HAL_API bool hal_make_directories(const char *path);
 
 /* Creates the directory (NULL: the default for that kind) and returns its absolute path. HAL_IO: it
- * cannot be created or written, or the environment names none; HAL_INVALID: the path is too
- * long. */
+ * cannot be created or written, or none is named; HAL_INVALID: the path is too long. */
 HAL_API enum hal_status hal_store_open(const char *wanted, const char *kind, char *out_path,
                                        size_t bytes) HAL_CHECKED;
 

@@ -35,8 +35,7 @@ struct hal_shown {
  * Longer text ends in "..."; NULL is "". */
 HAL_API struct hal_shown hal_shown(const char *foreign);
 
-/* The same for a message of several lines: those behind the first are indented, and pass for
- * nobody's. */
+/* The same for several lines: those behind the first are indented, and pass for nobody's. */
 HAL_API struct hal_shown hal_shown_lines(const char *foreign);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Include in the main file of a program that may run in a sandbox. A sanitizer's runtime disables
  * core dumps at start and stops all threads at exit to look for leaks; where these calls are
- * refused, it gives up. It also reads its environment variables from /proc, which is missing
- * there. */
+ * refused, it gives up. It also reads its variables from /proc, which is missing there. */
 #ifndef HAL_BASE_WALLED_H
 #define HAL_BASE_WALLED_H
 

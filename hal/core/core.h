@@ -263,14 +263,12 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
  * mode that records most. */
 const char *hal_profiling_mode(const char *text);
 
-/* Fails for counters requested by name, so that a user who does not get them knows. `source` names
- * who asked. */
+/* Fails for counters requested by name, so that their user knows. `source` names who asked. */
 enum hal_status hal_profiling_check_counters(const char *source, const char *text) HAL_CHECKED;
 
 enum hal_profiling_word { HAL_STACKS, HAL_CONTENTS, HAL_OUTPUTS, HAL_FILES, HAL_WORD_COUNT };
 
-/* The option's canonical copy of the word; NULL: the default. HAL_INVALID: `source` requires
- * another word. */
+/* The option's copy of the word; NULL: the default. HAL_INVALID: `source` requires another one. */
 enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char *source,
                                      const char **word) HAL_CHECKED;
 
@@ -290,8 +288,7 @@ bool hal_profiling_quiet(void);
 /* ---- Modules (modules.c) ------------------------------------------------------------------ */
 
 /* Loads the module named by the environment variable, else `file` beside libhal, and finds the
- * symbol. The module stays loaded. HAL_NOT_FOUND: the message says what is missing; `what` names
- * it. */
+ * symbol. The module stays loaded. HAL_NOT_FOUND: the message names `what`. */
 enum hal_status hal_module_load(const char *what, const char *variable, const char *file,
                                 const char *symbol, void **out_symbol) HAL_CHECKED;
 
@@ -332,8 +329,7 @@ void hal_profiling_finish(struct hal_device *device);
 
 /* Begin or end a capture of a running device, as hal_device_profiling_begin and _end do;
  * HAL_TIMEOUT changes nothing. `options` has no NULL but for the file; the first file of that name
- * that is free is claimed. HAL_EXISTS: it is already captured; ending has no effect if it is not
- * captured. */
+ * that is free is claimed. HAL_EXISTS: it is captured; ending has no effect if not. */
 enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         const struct hal_profiling_options *options,
                                         int64_t timeout_ns) HAL_CHECKED;

@@ -46,8 +46,7 @@ enum hal_status hal_module_load(const char *what, const char *variable, const ch
 }
 
 /* Whatever the program does: by the loader's own name for it, since a path relative to the working
- * folder may denote another file. The program itself, which cannot be opened that way, is never
- * unloaded. */
+ * folder may denote another file. The program itself cannot be opened that way. */
 void hal_module_pin(void)
 {
     Dl_info own;

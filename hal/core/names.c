@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of traces: one pattern ("run.pb.zst", or none) may ask for many captures, of several
- * devices and of all the processes of a run. Each gets a file of its own, later ones with a number.
- */
+ * devices and of all the processes of a run. Each gets its own file, later ones with a number. */
 #include "hal/base/run.h"
 #include "hal/core/core.h"
 

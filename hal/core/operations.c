@@ -15,8 +15,7 @@ static enum hal_status begin(struct hal_device *device, const struct hal_submit_
     return HAL_OK;
 }
 
-/* A lost device refuses the command buffer already: no driver sees what would have been signalled.
- */
+/* A lost device refuses the command buffer: no driver sees what would have been signalled. */
 static enum hal_status fail_signals(const struct hal_submit_desc *desc)
 {
     char message[HAL_MESSAGE_BYTES];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of command buffers: the arena that commands are recorded into, and the list of what
- * they name. */
+/* The life of command buffers: the arena of recorded commands, and the list of what they name. */
 #include "hal/core/recording.h"
 
 enum {

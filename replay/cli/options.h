@@ -51,8 +51,7 @@ struct replay_program {
 };
 
 /* HAL_OK: continue. HAL_NOT_FOUND: printed the help or the version. HAL_IO: could not print it, and
- * said so. HAL_INVALID: reported an error on standard error. Modifies argv: values are split in
- * place. */
+ * said so. HAL_INVALID: reported an error on standard error. Splits values in argv. */
 enum hal_status replay_options_parse(char **argv, struct replay_program *out_program) HAL_CHECKED;
 
 /* Frees what parsing allocated, also after a failure. */

@@ -35,8 +35,7 @@ bool replay_take_substitute(char *text, struct replay_program *program);
 bool replay_take_substitute_buffer(char *text, struct replay_program *program);
 bool replay_take_compare(char *text, struct replay_program *program);
 /* Sets the KERNEL=FILE to compare with, once all options are parsed: the first of the substitutes,
- * so that it takes precedence over any other for the same kernel. The recorded variant uses the
- * remaining ones. */
+ * which takes precedence for its kernel. The recorded variant uses the others. */
 bool replay_take_other_kernel(struct replay_program *program);
 /* Reports an output file that is the trace or holds contents of it. */
 bool replay_keeps_its_input(const struct replay_program *program);

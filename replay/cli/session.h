@@ -33,8 +33,7 @@ struct replay_session {
 /* Blocks. The summary then has everything but the failure's message and exit status. */
 enum hal_status replay_session_run(struct replay_session *s) HAL_CHECKED;
 
-/* Do not call it after work that hangs (summary.report.abandoned). The caller closes the
- * sandbox. */
+/* Not after work that hangs (summary.report.abandoned). The caller closes the sandbox. */
 void replay_session_finish(struct replay_session *s);
 
 #endif

@@ -11,8 +11,7 @@ struct replay_opened {
     struct replay_remote *remote; /* NULL: in this process */
 };
 
-/* A device named by the user has as many queues as the trace needs, unless the user gives a
- * number. */
+/* A device that the user names has the queues that the trace needs, or the number given. */
 enum hal_status replay_open_chosen(const char *uri, uint32_t queues,
                                    const struct replay_opened *out) HAL_CHECKED;
 

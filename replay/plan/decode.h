@@ -98,8 +98,7 @@ enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
 /* Replays a host call between its two events, while the submission waits. */
 enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                         const struct trace_host_call *event) HAL_CHECKED;
-/* The host call of a submission failed before it began: no thread was left for it, or what it waits
- * for failed. */
+/* The host call of a submission failed before it began: no thread was left, or a wait failed. */
 enum hal_status replay_decode_uncalled(struct replay_decoder *decoder,
                                        const struct trace_submit *held,
                                        const struct replay_done *done) HAL_CHECKED;

@@ -30,8 +30,7 @@ enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t subm
     return HAL_OK;
 }
 
-/* Whether the event destroys a semaphore that the submission was to signal: a failure is awaited
- * before one goes. */
+/* Whether the event destroys a semaphore of the submission: a failure is awaited before that. */
 static bool destroys_signal(const struct replay_decoder *decoder, const struct replay_lost *lost,
                             const struct trace_event *event)
 {

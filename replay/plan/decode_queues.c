@@ -94,8 +94,7 @@ static struct replay_object *find_semaphore(struct replay_decoder *decoder, uint
     return object->kind == REPLAY_SEMAPHORE && !object->destroyed ? object : NULL;
 }
 
-/* A wait returned a failure: true when it was one of its semaphores', which is noted, and not of
- * the call itself. */
+/* A wait returned a failure: whether it was a semaphore's, which is noted, and not the call's. */
 static bool note_failure(struct replay_decoder *decoder, const struct trace_semaphore_wait *event)
 {
     bool known = false;

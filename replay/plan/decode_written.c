@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of what submissions had written when they were recorded: checked, kept, put into order.
- */
+/* Digests of what submissions had written when recorded: checked, kept, put into order. */
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"

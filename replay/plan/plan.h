@@ -134,8 +134,7 @@ struct replay_plan {
     bool borrows;                 /* another plan owns all but ops, objects and blocks */
 };
 
-/* Space for a record of `bytes` in the plan's memory, zeroed, or not zeroed. HAL_NO_MEMORY, also at
- * the limit. */
+/* Space for a record in the plan's memory, zeroed or not. HAL_NO_MEMORY, also at the limit. */
 enum hal_status replay_plan_room(struct replay_plan *plan, size_t bytes,
                                  void **out_record) HAL_CHECKED;
 enum hal_status replay_plan_take(struct replay_plan *plan, size_t bytes,
@@ -176,8 +175,7 @@ const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
 /* Whether it is a buffer that the user's `name` denotes, as in replay_type_rule. */
 bool replay_buffer_is_called(const struct replay_plan *plan, uint32_t index, const char *name);
 
-/* The entry of `list` that replaces the executable, by its label, number or entry point; NULL:
- * none. */
+/* The entry of `list` that replaces the executable, by label, number or entry point, or NULL. */
 const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
                                                      uint32_t object,
                                                      const struct replay_substitute *list,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds, while loading, which bytes of a buffer may be read before they are written: the player
- * fills only these, since a fill costs time and touches memory that the program may never have
- * touched. */
+ * fills only these, since a fill costs time, and may be the first to touch the memory. */
 #ifndef REPLAY_UNINITIALISED_H
 #define REPLAY_UNINITIALISED_H
 
@@ -25,8 +24,7 @@ struct replay_uninitialised {
 /* Frees what only loading needs; keeps `fill`. */
 void replay_uninitialised_finish(struct replay_uninitialised *uninitialised);
 
-/* The whole range is written. If out of memory, or if there are too many ranges, it does not count
- * as written. */
+/* The whole range is written; if out of memory, or of too many ranges, it does not count. */
 void replay_uninitialised_write(struct replay_uninitialised *uninitialised, uint64_t offset,
                                 uint64_t bytes);
 
@@ -34,8 +32,7 @@ void replay_uninitialised_write(struct replay_uninitialised *uninitialised, uint
 void replay_uninitialised_use(struct replay_uninitialised *uninitialised, uint64_t offset,
                               uint64_t bytes);
 
-/* Call for the first submission of a decoded command buffer. Everything that later ones use is
- * covered then. */
+/* Call for the first submission of a decoded command buffer, which covers what later ones use. */
 void replay_uninitialised_run(struct replay_plan *plan, const struct replay_object *commands);
 
 #endif

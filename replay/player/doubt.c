@@ -236,8 +236,7 @@ enum hal_status replay_doubt_submit(struct replay_player *player, const struct t
     return player->doubt.bytes.count ? follow(player, submit) : HAL_OK;
 }
 
-/* Work that was submitted, and that a later event lets go, puts what it computes over the host's
- * bytes. */
+/* Submitted work that a later event lets go puts what it computes over the host's bytes. */
 enum hal_status replay_doubt_write(struct replay_player *player,
                                    const struct trace_content_event *event)
 {
@@ -326,8 +325,7 @@ static enum hal_status put(struct replay_player *player, const struct change *ch
     return HAL_OK;
 }
 
-/* It is unknown which of the bytes have changed. The host's stores there must reach kernels that
- * depend on them. */
+/* It is unknown which of the bytes have changed. The host's stores must reach kernels there. */
 static enum hal_status doubt_all(struct replay_player *player,
                                  const struct trace_content_event *event, const uint8_t *after)
 {

@@ -151,8 +151,7 @@ static enum hal_status describe(const struct replay_player *player, uint32_t obj
     return HAL_OK;
 }
 
-/* Executables of the plan that are created together: few enough that their sources do not fill
- * memory. */
+/* Executables that are created together: few enough that their sources do not fill memory. */
 enum { BATCH = 256 };
 
 struct batch {

@@ -15,8 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The current place of a recorded path: decided by the first mapping whose old part is a prefix of
- * it. */
+/* The current place of a recorded path, by the first mapping whose old part is a prefix of it. */
 static enum hal_status find_path(const struct replay_player *player, const char *recorded,
                                  char *out_path, size_t bytes, bool *out_given)
 {

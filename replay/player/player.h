@@ -90,8 +90,7 @@ struct replay_player {
     uint64_t staged_value;
 };
 
-/* Checks the live object first: most objects of a long trace are gone, and their plan entries are
- * not cached. */
+/* Checks the live object first: most objects of a long trace are gone, their entries not cached. */
 static inline bool replay_is_live(const struct replay_player *player, uint32_t object,
                                   enum replay_kind kind)
 {
@@ -107,8 +106,7 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op) HAL
 enum hal_status replay_player_end(struct replay_player *player, enum hal_status status,
                                   bool whole) HAL_CHECKED;
 
-/* Submits one command buffer, or none (object 0), and waits for its end; *out_ns is the time of
- * both. */
+/* Submits one command buffer, or none (object 0), and waits for its end; *out_ns is their time. */
 enum hal_status replay_player_submit_alone(struct replay_player *player, uint32_t object,
                                            int64_t *out_ns) HAL_CHECKED;
 
@@ -124,8 +122,7 @@ int64_t replay_pace_ns(double pace, int64_t first_ns, int64_t call_ns, int64_t p
 
 /* ---- waiting.c ----------------------------------------------------------------------------- */
 
-/* Waits under the watchdog: HAL_TIMEOUT, with a message, if no semaphore has changed within the
- * player's limit. */
+/* Waits under the watchdog: HAL_TIMEOUT if no semaphore has changed within the player's limit. */
 enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
                              const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
 
@@ -156,8 +153,7 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
 
 /* ---- breadcrumbs.c ------------------------------------------------------------------------- */
 
-/* A submission's command buffers write their progress to memory. NULL: the player without
- * breadcrumbs. */
+/* A submission's command buffers write their progress to memory. NULL: no breadcrumbs. */
 enum hal_status replay_breadcrumbs_create(struct replay_player *player,
                                           uint64_t submission) HAL_CHECKED;
 void replay_breadcrumbs_destroy(struct replay_breadcrumbs *breadcrumbs);
@@ -180,8 +176,7 @@ bool replay_breadcrumbs_running(const struct replay_player *player,
 /* ---- progress.c ---------------------------------------------------------------------------- */
 
 /* A child claims to be at that operation and to have seen that many moves. True: it has advanced
- * since its last claim, and not beyond what the parent waits for, so it cannot claim this
- * forever. */
+ * since its last claim, and not beyond what the parent waits for, so not forever. */
 bool replay_progress_claim(struct replay_player *player, uint64_t op, uint64_t moves);
 
 /* ---- executables.c ------------------------------------------------------------------------- */
@@ -206,8 +201,7 @@ void replay_memory_destroy(struct replay_player *player, uint32_t object);
 enum hal_status replay_memory_write(struct replay_player *player, uint32_t object, uint64_t offset,
                                     const uint8_t *data, uint64_t bytes) HAL_CHECKED;
 
-/* The buffer as the host sees it; borrowed until replay_memory_read_end, which must follow
- * immediately. */
+/* The buffer as the host sees it; borrowed until replay_memory_read_end, which must follow. */
 enum hal_status replay_memory_read(struct replay_player *player, uint32_t object, uint64_t offset,
                                    uint64_t bytes, const uint8_t **out_data) HAL_CHECKED;
 enum hal_status replay_memory_read_end(struct replay_player *player) HAL_CHECKED;

@@ -28,8 +28,7 @@ enum hal_status replay_remote_open(struct replay_remote *remote, const char *uri
 enum hal_status replay_remote_compile(struct replay_remote *remote, struct replay_plan *plan,
                                       const struct replay_options *options) HAL_CHECKED;
 
-/* From now on the child can start no process and change no file, except in its folder if it is to
- * `stay`. */
+/* From now on the child can start no process and change no file; `stay`: but in its folder. */
 enum hal_status replay_remote_lock(struct replay_sandbox *sandbox, bool stay) HAL_CHECKED;
 
 /* Like hal_device_profiling_begin and _end; the options are older than the child. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares read-backs (replay/compare/compare_bytes.h), and finds out what may have written the
- * first wrong byte.
- */
+/* Compares read-backs (replay/compare/compare_bytes.h), and finds what may have written the first
+ * wrong byte. */
 #include "hal/base/digest.h"
 #include "hal/base/locator.h"
 #include "hal/base/mem.h"
@@ -36,8 +35,7 @@ static void take_access(void *user, const struct trace_access *access)
         search->segment = access->command;
 }
 
-/* True when the submission may have written any of the range: `out_step` is its last command that
- * may. */
+/* Whether the submission may have written any of the range: `out_step` is its last such command. */
 static bool search_submission(struct search *search, const struct replay_plan *plan,
                               const struct trace_submit *submit, struct replay_step *out_step)
 {
@@ -150,9 +148,8 @@ static void describe_difference(const struct replay_plan *plan, size_t op,
     memcpy(difference->actual, pair->actual + start, difference->sample_bytes);
 }
 
-/* A byte that holds the replay's fill and may be read before it is written: it is unknown whether
- * no command has written it, or one has copied such a byte. The program need not have read observed
- * bytes. */
+/* A byte that holds the replay's fill and may be read before it is written: either no command has
+ * written it, or one has copied such a byte. The program may not have read observed bytes. */
 static bool holds_fill(const struct replay_plan *plan, const struct replay_options *options,
                        const struct trace_content_event *event, uint64_t at, uint8_t actual)
 {

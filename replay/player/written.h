@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of what submissions wrote when they were recorded (a capture with outputs=all). Private
- * to replay/. */
+/* Digests of what submissions wrote when recorded (outputs=all). Private to replay/. */
 #ifndef REPLAY_WRITTEN_H
 #define REPLAY_WRITTEN_H
 

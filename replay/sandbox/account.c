@@ -115,8 +115,7 @@ void replay_account_kill(void)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* For files without a name (any more), such as shared memory: they may be full without being
- * mapped. */
+/* For files without a name, such as shared memory: they may be full without being mapped. */
 static uint64_t nameless_bytes_of(pid_t process)
 {
     char path[300];

@@ -77,8 +77,7 @@ enum { REPLAY_MOST_DOUBTS = 1 << 16 };
 
 struct replay_channel {
     int from, to;
-    /* The parent's: called before each read and write so that they do not block. NULL: they
-     * block. */
+    /* The parent's: called before each read and write so that they do not block, if not NULL. */
     enum hal_status (*wait)(void *user, int descriptor, short events);
     void *user;
     int64_t told_ns; /* when the child last sent a message */

@@ -31,8 +31,7 @@ static const char basics[] =
     "(allow mach-lookup (xpc-service-name \"com.apple.MTLCompilerService\")\n"
     "  (global-name \"com.apple.MTLCompilerService\") (global-name \"com.apple.cvmsServ\"))\n";
 
-/* A profile's text cannot contain control characters; such a path gets no rule, and is thus
- * inaccessible. */
+/* A profile's text cannot contain control characters: a path with some gets no rule. */
 static bool can_be_said(const char *path)
 {
     for (; *path; path++) {

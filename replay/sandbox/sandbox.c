@@ -574,8 +574,7 @@ enum hal_status replay_sandbox_wait(struct replay_sandbox *sandbox, int *out_exi
     return WIFEXITED(state) ? HAL_OK : explain_end(state);
 }
 
-/* It may have printed anything: only the beginning is shown, and nothing that commands a terminal.
- */
+/* It may have printed anything: the beginning is shown, and nothing that commands a terminal. */
 static void show_said(FILE *said)
 {
     static char text[MOST_SAID + 1];

@@ -70,8 +70,7 @@ static bool stops_at(const struct making *m, const struct trace_submit *submit)
     return m->options->has_stop && m->options->stop.submission == submit->submission;
 }
 
-/* Whether the end must come after it: a range includes all its submissions, in whatever order they
- * run. */
+/* Whether the end must come after it: a range includes all its submissions, in any order. */
 static bool is_awaited(const struct making *m, const struct trace_submit *submit)
 {
     const struct replay_serialized_options *options = m->options;
@@ -87,8 +86,7 @@ static bool is_too_early(const struct making *m, const struct trace_submit *subm
     return stops_at(m, submit) && m->options->stop.has_dispatch && m->awaited > 1;
 }
 
-/* The command buffer is destroyed at the end, with all of its pieces: nothing runs on the device
- * then. */
+/* The command buffer is destroyed at the end, with its pieces, when nothing runs on the device. */
 static enum hal_status run_piece(struct making *m, struct replay_step *step,
                                  const struct replay_single_command_state *state, bool *first)
 {

@@ -32,8 +32,7 @@ struct replay_serialized_options {
     bool has_stop;
     struct hal_locator stop;
     /* The locator is the end of a range: ends after all submissions of the range, including those
-     * that run later than the last one, and after the host's following operations up to the next
-     * work. */
+     * that run later than the last one, and the host's operations up to the next work. */
     bool is_range;
     bool has_begin; /* this submission must be among those that run */
     uint64_t begin;

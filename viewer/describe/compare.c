@@ -142,8 +142,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Names that were cut may be the same twice in one trace: the times of the more frequent one stay.
- */
+/* Names that were cut may be the same: the times of the more frequent one stay. */
 static size_t join_same_names(struct view_pair *pairs, size_t count)
 {
     size_t kept = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares two traces: the same figures of both, their difference, and whether it is
- * significant. */
+/* Compares two traces: the same figures of both, and whether their difference is significant. */
 #ifndef VIEWER_COMPARE_H
 #define VIEWER_COMPARE_H
 

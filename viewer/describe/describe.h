@@ -38,8 +38,7 @@ void view_collective_label(const struct view_model *model, const struct view_col
 void view_span_label(const struct view_model *model, const struct view_track *track,
                      const struct view_span *span, char *out, size_t bytes);
 
-/* What a submission does: its only kernel, its command buffer's label, or its number of
- * dispatches. */
+/* What a submission does: its only kernel, its command buffer's label, or how many dispatches. */
 void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes);
 
 /* The event's locator: "#s12", or a moment "@1.204567891s". */

@@ -23,8 +23,7 @@ static enum hal_status add(struct view_iterations *its, int64_t begin_ns, int64_
 
 /* ---- Named ones --------------------------------------------------------------------------- */
 
-/* Scopes of the most costly family, of the thread that has the first one; nested ones count once.
- */
+/* Scopes of the most costly family, of the thread of the first one; nested ones count once. */
 static enum hal_status take_scopes(const struct view_model *m, struct view_task *task,
                                    struct view_iterations *its)
 {

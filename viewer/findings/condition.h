@@ -48,8 +48,7 @@ enum hal_status view_condition_parse(const char *text, size_t bytes,
 /* Whether evaluating it requires findings. */
 bool view_condition_needs_findings(const struct view_condition *condition);
 
-/* Whether it holds, with the actual value as text: "gaps: 12.3 %". `findings`: NULL if not
- * required. */
+/* Whether it holds, with the actual value as text: "gaps: 12.3 %". `findings`: may be NULL. */
 bool view_condition_holds(const struct view_condition *condition, const struct view_model *model,
                           const struct view_findings *findings, char *out, size_t bytes);
 

@@ -83,8 +83,7 @@ const char *view_finding_command(const struct view_model *model, const struct vi
 #define VIEW_PROOF "to prove it: "
 
 struct view_lines;
-/* The finding as lines: cost and title, then the evidence. `mark`, "" or one column wide, precedes
- * the cost. */
+/* The finding as lines: `mark` ("" or one column wide), cost and title, then the evidence. */
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
                         const char *mark, struct view_lines *lines);
 

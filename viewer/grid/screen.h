@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The meaning of a cell; palettes define its appearance. Style is never the only carrier of
- * meaning. */
+/* The meaning of a cell; palettes define its appearance. Style never carries meaning alone. */
 enum view_style {
     VIEW_STYLE_TEXT,
     VIEW_STYLE_DIM,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a model in successive steps: ingest.c converts the file's records to tables, tracks.c
- * converts tables to tracks, analyse.c computes figures from tracks, and track_order.c sorts
- * tracks. */
+ * converts tables to tracks, analyse.c computes figures, and track_order.c sorts tracks. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 
@@ -45,8 +44,7 @@ view_span_tell view_event_scope, view_event_host, view_event_submission, view_ev
     view_event_execution, view_event_dispatch, view_event_step, view_event_transfer,
     view_event_level, view_event_gap, view_event_gap_part;
 
-/* On a host thread's track: a call, or for a command buffer its whole recording, its creation, its
- * end. */
+/* On a host thread's track: a call, or a command buffer's recording, its creation or its end. */
 enum view_event_variety { VIEW_EVENT_CALL, VIEW_EVENT_RECORDING, VIEW_EVENT_MAKE, VIEW_EVENT_END };
 uint32_t view_event_code(uint32_t row, uint32_t variety);
 /* HAL_UNSUPPORTED: a table has more rows than codes can represent. */

@@ -88,8 +88,7 @@ enum hal_status view_ingest_semaphore(struct ingest *in,
                                       const struct trace_semaphore_create *event) HAL_CHECKED;
 enum hal_status view_ingest_semaphore_event(struct ingest *in,
                                             const struct trace_semaphore_event *event) HAL_CHECKED;
-/* Call once everything is known: adds what finished submissions signalled, and each semaphore's
- * steps. */
+/* Call at the end: adds what finished submissions signalled, and each semaphore's steps. */
 enum hal_status view_ingest_finish_steps(struct ingest *in) HAL_CHECKED;
 
 enum hal_status view_ingest_command_buffer(

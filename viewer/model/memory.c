@@ -97,8 +97,7 @@ static enum hal_status take_submissions(struct view_model *m, struct changes *ch
 
 /* ---- Levels ------------------------------------------------------------------------------- */
 
-/* Sizes come from the file: they may be any number, and something may be destroyed without having
- * been created. */
+/* Sizes come from the file: any number, and what is destroyed may never have been created. */
 static uint64_t changed(uint64_t bytes, const struct change *change)
 {
     if (change->change > 0)

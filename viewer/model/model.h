@@ -104,8 +104,7 @@ struct view_command_buffer {
     bool is_reusable, transfers, dispatches; /* intended use */
 };
 
-/* The commands of one or more command buffers: equal lists are stored once. The first body is
- * empty. */
+/* The commands of command buffers: equal lists are stored once. The first body is empty. */
 struct view_body {
     uint32_t first_op, op_count; /* in `segments`, which holds indices into `ops` */
     uint32_t dispatch_count, barrier_count, transfer_count;
@@ -388,8 +387,7 @@ enum hal_status view_model_each(const struct view_model *model, struct view_task
 /* Likewise, like trace_reader_each_in_order. */
 enum hal_status view_model_each_in_order(const struct view_model *model, struct view_task *task,
                                          trace_visit *visit, void *user) HAL_CHECKED;
-/* Whether the file has everything that was recorded: missing records may order or read what is
- * there. */
+/* Whether the file has all that was recorded: missing records may order or read what it has. */
 bool view_model_is_whole(const struct view_model *model);
 enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
                                    size_t bytes) HAL_CHECKED;

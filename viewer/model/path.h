@@ -21,13 +21,11 @@ struct view_node view_node_of(const struct view_model *model, const struct view_
                               const struct view_span *event);
 
 /* What it waited for last. For a submission: the signaller of the last value that it waited for,
- * else the call that submitted it. For a wait: the submission. For other calls: the previous
- * wait. */
+ * else the call that submitted it. For a wait: the submission. Else: the previous wait. */
 struct view_node view_node_producer(const struct view_model *model, struct view_node node);
 
 /* What first waited for it. For a submission: the next one that needed its values, else the wait
- * that observed it. For a submitting call: the submission. For a wait: the thread's next
- * submission. */
+ * that observed it. For its call: the submission. For a wait: the thread's next one. */
 struct view_node view_node_consumer(const struct view_model *model, struct view_node node);
 
 /* The last submission whose signal the wait needs, or VIEW_NO_REF. */

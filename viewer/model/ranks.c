@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several devices in one trace: which queues belong to which device, the rank of each, which
- * collectives of different ranks form one operation, when each rank arrived, and what each device
- * did. */
+ * collectives of ranks form one operation, when each rank arrived, and what each device did. */
 #include "hal/base/order.h"
 #include "viewer/model/build.h"
 

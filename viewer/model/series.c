@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spans that do not overlap, or are cut so that they do not, and running totals per block of them.
- */
+/* Spans that do not overlap, or are cut to do so, and running totals per block of them. */
 #include "viewer/model/series.h"
 
 #include "hal/base/mem.h"

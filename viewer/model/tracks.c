@@ -198,8 +198,7 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
 
 static const struct shown executed = {view_event_execution, NULL, VIEW_EXECUTE, VIEW_EXECUTE};
 
-/* A device's track, and below it the tracks of each submission's contents: all have the same
- * spans. */
+/* A device's track, and those of each submission's contents below it: all have the same spans. */
 static enum hal_status add_device_tracks(struct view_model *m, uint32_t index,
                                          struct bucket *executions)
 {

@@ -18,8 +18,7 @@ static enum hal_status find_kernel(struct view_work *work, struct hal_idmap *ids
         kernel.name = work->model->kernels[executable->first_kernel + op->entry].name;
     if (!*view_model_string(work->model, kernel.name))
         kernel.name = 0;
-    /* Names are numbers below 2^22, executables rows below 2^32: the sign bit distinguishes
-     * them. */
+    /* Names are numbers below 2^22, executables rows below 2^32: the sign bit tells them apart. */
     const uint64_t id = kernel.name
                             ? kernel.name
                             : UINT64_C(1) << 63 | (uint64_t)op->object << 16 | (op->entry & 0xffff);

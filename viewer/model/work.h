@@ -29,8 +29,7 @@ struct view_work {
     uint32_t *first_use;    /* by command buffer, plus one: where its uses begin */
 };
 
-/* HAL_NO_MEMORY; HAL_UNSUPPORTED: too many. HAL_TIMEOUT if the task, which may be NULL, was
- * stopped. */
+/* HAL_NO_MEMORY; HAL_UNSUPPORTED: too many; HAL_TIMEOUT: the task (NULL: none) was stopped. */
 enum hal_status view_work_init(const struct view_model *model, struct view_task *task,
                                struct view_work *out_work) HAL_CHECKED;
 void view_work_finish(struct view_work *work);

@@ -116,8 +116,7 @@ static void prepare_crash_restore(void)
 }
 
 /* Reports arrive in a modern form, which curses garbles if they follow each other quickly, as in
- * dragging: they are parsed here. Terminals without that form send the old one, which is left to
- * curses. */
+ * dragging: they are parsed here. The old form is left to curses. */
 void view_term_set_mouse(bool on)
 {
     const char *text = tigetstr("kmous");

@@ -26,8 +26,7 @@ struct view_word view_right(const char *text, int columns); /* right-aligned */
 /* Exactly `columns` wide: the text's begin, then blanks. `bytes`: at least 4 per column. */
 void view_pad(const char *text, int columns, char *out, size_t bytes);
 
-/* Decodes and skips one character of *text, which must not be at its end. Invalid UTF-8 gives
- * U+FFFD. */
+/* Decodes and skips one character of *text, not at its end. Invalid UTF-8 gives U+FFFD. */
 uint32_t view_utf8_next(const char **text);
 
 /* Encodes the character and returns its size, at most 4; not terminated. */

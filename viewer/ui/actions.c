@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes the selection or the range to another program: shows its command line, to be read, changed
- * and run. */
+/* Passes the selection or the range to another program, whose command line can be changed first. */
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 #include "viewer/ui/prompt.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bookmarks that stay: in a file TRACE.marks beside the trace, a line "a 1234" for each, in
- * nanoseconds since the capture began, so that they hold for a longer reading of the same file,
- * too. */
+ * nanoseconds since the capture began, which hold for a longer reading of the file, too. */
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
 

@@ -40,8 +40,7 @@ static const struct view_finding *finding_to_copy(struct view *view, uint32_t su
     return at < findings->list_count ? &findings->list[view_order_row(order, at)] : NULL;
 }
 
-/* For a finding its proof; for a submission its replay; else a command that shows this place
- * again. */
+/* For a finding its proof; for a submission its replay; else a command that shows this place. */
 static void copy_command(struct view *view, int key)
 {
     const struct view_model *m = view->model;

@@ -27,8 +27,7 @@ struct changes {
 
 HAL_COMPARE_2(compare, struct change, ns, by)
 
-/* The counter's value for that level. A change of zero changes nothing: a transfer may have no
- * bytes. */
+/* The counter's value for that level. A transfer may have no bytes. */
 static enum hal_status add(struct changes *changes, int64_t begin_ns, int64_t end_ns, double level)
 {
     if (end_ns <= begin_ns || level <= 0)
@@ -68,8 +67,7 @@ static enum hal_status add_transfers(const struct view_model *m, const struct vi
     return HAL_OK;
 }
 
-/* Where nothing is going on the level is nothing, whatever sums of fractions come to, and never is
- * it less. */
+/* Where nothing is going on the level is 0, whatever fractions sum to, and never less. */
 static enum hal_status make_knots(struct view_counters *counters, enum view_counter which,
                                   const struct changes *changes, const struct view_task *task)
 {

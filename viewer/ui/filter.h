@@ -44,8 +44,7 @@ struct view_filter {
  * term. HAL_NO_MEMORY. */
 enum hal_status view_filter_create(const struct view_model *model, const char *text,
                                    struct view_filter **out_filter) HAL_CHECKED;
-/* Examines every event, once. HAL_NO_MEMORY; HAL_TIMEOUT if the task, which may be NULL, was
- * stopped. */
+/* Examines every event, once. HAL_NO_MEMORY; HAL_TIMEOUT: the task (NULL: none) was stopped. */
 enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *task) HAL_CHECKED;
 void view_filter_destroy(struct view_filter *filter);
 

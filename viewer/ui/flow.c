@@ -39,8 +39,7 @@ static bool is_background(uint32_t character)
     return character == ' ' || character == 0x2500 || character == 0x250A;
 }
 
-/* There is no space for a line between adjacent rows: draws a head before the effect, or beside the
- * cause. */
+/* Adjacent rows have no space for a line: draws a head before the effect, or beside the cause. */
 static void draw_step(const struct flow *flow, int from, int to, int column)
 {
     const unsigned style = VIEW_STYLE_FLOW | VIEW_BOLD;

@@ -20,19 +20,16 @@ struct view_follow {
     bool ended;                 /* its capture ended or was killed: it will not grow */
 };
 
-/* `model` was just read from the file, in that time, and has no view yet: finds out whether the
- * file grows. */
+/* `model` was just read, in that time, and has no view yet: finds out whether the file grows. */
 void view_follow_begin(struct view_follow *follow, const char *path, struct view_model *model,
                        int64_t took_ns);
 
-/* Nanoseconds until there is something to do; -1: nothing until a key is pressed or a background
- * job ends. */
+/* Nanoseconds until there is something to do; -1: nothing until a key or a background job. */
 int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view *view);
 
 /* Checks the file when it is due, and starts reading it when it has grown. When reading is
  * complete, replaces model and view, unless another job or search is running: that completes first.
- * Takes little time if the view is live. If the file cannot be read now, keeps both and the view
- * shows why. */
+ * Takes little time if the view is live. A file that cannot be read replaces neither. */
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view);
 
 /* Frees what was read and not shown. The shown view must have ended. */

@@ -208,8 +208,7 @@ static uint32_t track_of(const struct view_model *m, const struct view_path_part
     return m->device_track;
 }
 
-/* Per column, the track that the end waited for most of the time: underlined, with a line where it
- * is blank. */
+/* Per column, the track that the end waited for most: underlined, or a line where it is blank. */
 void view_draw_path(struct view *view, struct view_area axis)
 {
     const struct view_window w = view->window;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What panels have in common: lines of keys and values, and lists whose current row is the
- * selection. */
+/* What panels share: lines of keys and values, and lists whose current row is the selection. */
 #include "hal/base/mem.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/job.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time axis: ticks at round moments, labels with as many digits as needed to distinguish
- * them. */
+/* The time axis: ticks at round moments, labels with as many digits as distinguish them. */
 #include "viewer/ui/panes.h"
 
 #include "hal/base/moment.h"

@@ -17,8 +17,7 @@ struct view_sorting {
     size_t count; /* number of rows */
 };
 
-/* The caller frees *out_rows. HAL_NO_MEMORY; HAL_TIMEOUT if the task, which may be NULL, was
- * stopped. */
+/* The caller frees *out_rows. HAL_NO_MEMORY; HAL_TIMEOUT: the task (NULL: none) was stopped. */
 enum hal_status view_rows_sort(const struct view_sorting *sorting, struct view_task *task,
                                uint32_t **out_rows) HAL_CHECKED;
 

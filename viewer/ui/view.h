@@ -205,9 +205,8 @@ bool view_has_steps(const struct view *view);
 void view_key(struct view *view, int key);
 void view_point(struct view *view, struct view_pointer pointer);
 
-/* Keys as text: characters, and <Enter> <Tab> <Esc> <Space> <BS> <Up> <Down> <Left> <Right>
- * <PgUp> <PgDn> <Home> <End> <Del> <lt>, <C-r> and other letters with Ctrl. HAL_INVALID: an unknown
- * name in <>. */
+/* Keys as text: characters, and <Enter> <Tab> <Esc> <Space> <BS> <Up> <Down> <Left> <Right> <PgUp>
+ * <PgDn> <Home> <End> <Del> <lt>, <C-r> and other letters with Ctrl. HAL_INVALID: unknown name. */
 enum hal_status view_type(struct view *view, const char *keys) HAL_CHECKED;
 
 /* Lays out for the screen's size and draws everything. */

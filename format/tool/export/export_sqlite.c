@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace export --format=sqlite: traces as rows of a database, for questions to many of them.
- * Events come in the order of the file, so that what belongs together is joined in the end, by the
- * database. */
+ * Events come in the order of the file; the database joins what belongs together in the end. */
 #include "format/tool/export/database.h"
 #include "format/tool/export/export.h"
 #include "format/tool/support/host_calls.h"

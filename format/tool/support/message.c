@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the program. A file of its own, so that another program (tests/fuzz) can define it.
- */
+/* Messages of the program, in a file of their own: another program (tests/fuzz) defines them. */
 #include "format/tool/support/tool.h"
 
 #include "hal/base/text.h"

@@ -19,8 +19,7 @@ static const char *field_name(const struct trace_column *column)
 
 /* ---- JSON ---- */
 
-/* A member's name as it is printed, with quotes and a colon, by column: many millions are printed.
- */
+/* A member's name as printed, with quotes and a colon, by column: many millions are printed. */
 enum { KEY_BYTES = 40, KNOWN_KEYS = 1024 };
 static struct {
     const struct trace_column *column;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints records as text or JSON by the tables of format/columns/layout.h: one code path for all
- * kinds. */
+/* Prints records of all kinds as text or JSON, by the tables of format/columns/layout.h. */
 #ifndef FORMAT_TOOL_PRINT_H
 #define FORMAT_TOOL_PRINT_H
 

@@ -61,8 +61,7 @@ struct tool_words {
     int exit_status; /* if tool_parse returns false */
 };
 
-/* Parses a command's options into `user`. False: reported an error, or printed --help or --version.
- */
+/* Parses a command's options into `user`. False: reported an error, or printed help or version. */
 bool tool_parse(const struct tool_command *command, char **argv, void *user,
                 struct tool_words *out_words);
 

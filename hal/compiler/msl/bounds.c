@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tagged addresses: 0x4000 plus the number of the memory in the upper 16 bits, with members after
- * all others. The processor rejects such an address, so a missed check is a crash and never a wrong
- * result. */
+/* Tagged addresses: 0x4000 plus the memory's number in the upper 16 bits, members after all others.
+ * The processor rejects such an address, so a missed check is a crash and never a wrong result. */
 #include "hal/compiler/msl/bounds.h"
 
 #include "hal/base/text.h"

@@ -58,8 +58,7 @@ enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
 enum hal_status msl_cache_store(const char *path, const struct msl_key *key,
                                 const char *text) HAL_CHECKED;
 
-/* A new private directory inside the cache for temporary files; and its removal with its contents
- * (one level). */
+/* A new private directory in the cache for temporary files; its removal, with its files. */
 enum hal_status msl_scratch_create_in(const char *directory, char *out_path,
                                       size_t bytes) HAL_CHECKED;
 enum hal_status msl_scratch_create(char *out_path, size_t bytes) HAL_CHECKED;

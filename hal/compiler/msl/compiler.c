@@ -24,8 +24,7 @@ static const char *const names[] = {"clang-16", "clang-17", "clang-18", "clang-1
 static const char advice[] =
     "install clang 16 or later (Debian: apt-get install clang-16) or set HAL_MSL_CLANG";
 
-/* The processor's name and features as the system resolved them: "-march=native" is the same
- * text everywhere. */
+/* The processor's name and features as the system resolved them: "-march=native" says neither. */
 static void add_processor(struct hal_digest *digest)
 {
     char text[4096];

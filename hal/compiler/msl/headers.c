@@ -136,8 +136,7 @@ static const char *const precise[] = {"-ffp-contract=off"};
 static const char *const fast[] = {"-ffp-contract=fast", "-fassociative-math", "-freciprocal-math",
                                    "-fno-signed-zeros",  "-fno-trapping-math", "-fapprox-func"};
 
-/* Arrays of a known length by the compiler, all other memory by hal/compiler/msl/fission/bounds.c.
- */
+/* Arrays of known length by the compiler, all other memory by hal/compiler/msl/fission/bounds.c. */
 static const char *const checked[] = {"-D__MSL_CHECK_BOUNDS=1", "-fsanitize=array-bounds"};
 
 static size_t append(const char *const *list, size_t list_count, const char **out_arguments,

@@ -16,8 +16,7 @@ static size_t count_parameters(const struct msl_tokens *tokens, size_t open)
     return count;
 }
 
-/* For a message in the generated source: characters that would end it there are left out with all
- * the rest. */
+/* For a message in the generated source, without the characters that would end it there. */
 static const char *sayable(const char *text)
 {
     return text && strpbrk(text, "\"\\\n") ? "..." : text;

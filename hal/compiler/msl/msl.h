@@ -61,8 +61,7 @@ struct msl_group_size {
     uint32_t size[3];
 };
 
-/* Rounding: strict IEEE, or that of Metal's compiler by default, which may contract and reorder
- * operations. */
+/* Rounding: strict IEEE, or that of Metal's compiler by default, which contracts and reorders. */
 enum msl_math {
     MSL_MATH_DEFAULT, /* HAL_MSL_MATH, else precise */
     MSL_MATH_PRECISE,

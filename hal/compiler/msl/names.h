@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fails with that status: the message has the names most similar to `wanted`, and how many others.
- */
+/* Fails with that status: the message has the names closest to `wanted`, and how many others. */
 enum hal_status msl_unknown_name(enum hal_status status, const char *file, const char *wanted,
                                  const char *const *names, size_t count) HAL_CHECKED;
 

@@ -156,8 +156,7 @@ static bool is_vector(const char *from)
     return strcmp(from, "grid_origin") == 0;
 }
 
-/* Facts that only the compiler knows, asserted in the line of the attribute or, without one, of the
- * name. */
+/* Facts that only the compiler knows, asserted in the line of the attribute, else of the name. */
 static void write_checks(const struct msl_entry *entry, const struct parameter *parameter,
                          size_t place)
 {

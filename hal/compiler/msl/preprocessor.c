@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds sources that need no preprocessor: starting one costs more than all else that is done for a
- * small kernel. */
+/* Finds sources that need no preprocessor: starting one costs most of compiling a small kernel. */
 #include "hal/compiler/msl/preprocessor.h"
 
 #include <ctype.h>

@@ -7,8 +7,7 @@
 #include <stddef.h>
 
 /* Whether the preprocessor would only remove comments and the lines that include the language's own
- * headers. False is always safe, and the result for anything unusual: macros, conditionals,
- * continued lines. */
+ * headers. False is always safe: the result for macros, conditionals, continued lines. */
 bool msl_needs_no_preprocessor(const char *text, size_t bytes);
 
 /* headers.c: what a source may include, and the macros that it thereby has. */

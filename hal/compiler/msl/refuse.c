@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of a source that are not available here: features of GPUs only, and C++ features that the
- * language lacks. */
+/* Words that are not available here: features of GPUs, and of C++ that the language lacks. */
 #include "hal/compiler/msl/unit.h"
 
 #include <stdlib.h>

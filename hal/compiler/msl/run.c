@@ -2,13 +2,12 @@
 /* Runs kernels on the calling thread: a plain loop over threadgroups, or, where threads wait for
  * each other, one fiber per thread of the group.
  *
- * A fiber that cannot go on hands over to the next one that can, lanes of its own simdgroup
- * first. When no lane of a simdgroup can go on and some wait for a simd operation, the earliest
- * operation among them is performed for exactly the lanes that execute it: that is how lanes that
- * went different ways meet again. Which is the earliest, the program positions of the lanes say
+ * A fiber that cannot go on hands over to the next one that can, lanes of its own simdgroup first.
+ * When no lane of a simdgroup can go on and some wait for a simd operation, the earliest operation
+ * among them is performed for exactly the lanes that execute it: that is how lanes that went
+ * different ways meet again. Which is the earliest, the program positions of the lanes say
  * (hal/compiler/msl/fission/positions.h), or without them, the place in the code. When all live
- * threads of the group wait at the barrier, it opens. A thread that has returned counts for
- * neither. */
+ * threads of the group wait at the barrier, it opens. Returned threads do not count. */
 #include "hal/base/mem.h"
 #include "hal/compiler/msl/bounds.h"
 #include "hal/compiler/msl/fiber.h"

@@ -81,8 +81,7 @@ struct msl_entry {
 enum hal_status msl_entry_write_parameters(const struct msl_entry *entry, size_t open) HAL_CHECKED;
 /* Whether the list that begins at `open` is not empty: neither "()" nor "(void)". */
 bool msl_has_parameters(const struct msl_tokens *tokens, size_t open);
-/* Generates assertions that an instantiation matches its template. HAL_INVALID: different number of
- * parameters. */
+/* Asserts that an instantiation matches its template. HAL_INVALID: other number of parameters. */
 enum hal_status msl_entry_check_instance(const struct msl_entry *entry,
                                          const struct msl_kernel *names) HAL_CHECKED;
 /* Rewrites address spaces, attributes, literals, function constants, pragmas. */
@@ -106,8 +105,7 @@ struct msl_demands {
                         undefined */
 };
 
-/* Performs all of the above: preprocessed MSL in, C++ out. `source` is `text` before
- * preprocessing. */
+/* Performs all of the above: preprocessed MSL in, C++ out. `source` is not preprocessed. */
 enum hal_status msl_translate(const struct msl_source *source, const struct msl_text *text,
                               const char *file, struct msl_text *out_program,
                               struct msl_demands *out_demands) HAL_CHECKED;

@@ -127,8 +127,7 @@ static enum hal_status place_variables(struct msl_unit *unit, struct msl_item *i
     return HAL_OK;
 }
 
-/* Instantiations may come between a template's announcement and its definition; other announcements
- * add nothing. */
+/* Instantiations may come between a template's announcement and definition; others add nothing. */
 static void announce(struct msl_unit *unit, const struct msl_item *item)
 {
     if (!item->is_kernel || item->body || item->is_instantiation)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-spirv-cc: a SPIR-V module on standard input, MSL and where its buffers are on standard
- * output. Started by hal/compiler/spirv: what a module can do to its readers, it does to this
- * process. */
+ * output. What a module can do to its readers, it does to this process. */
 #include "hal/compiler/spirv/answer.h"
 #include "hal/compiler/spirv/confine.h"
 #include "hal/compiler/spirv/identity.h"

@@ -264,8 +264,7 @@ static bool read_integer(const struct spirv_constant *constant, struct integer *
     return true;
 }
 
-/* Where the widths are the same, both spellings of a pattern are welcome from 32 bits on, as in
- * other APIs. */
+/* Of the same width, both spellings of a pattern are welcome from 32 bits on, as in other APIs. */
 static bool fits(struct integer value, uint32_t width, bool is_signed,
                  enum spirv_constant_type type)
 {

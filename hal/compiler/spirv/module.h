@@ -34,8 +34,7 @@ struct spirv_module_constant {
 bool spirv_module_next_constant(const struct spirv_module *module, size_t *at,
                                 struct spirv_module_constant *out_constant);
 
-/* Sets all scalar specialization constants to their values, permanently. Call it after
- * validation. */
+/* Sets all scalar specialization constants permanently. Call it after validation. */
 enum hal_status spirv_module_specialize(struct spirv_module *module,
                                         const struct spirv_constant *constants,
                                         size_t count) HAL_CHECKED;

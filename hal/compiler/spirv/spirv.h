@@ -35,9 +35,8 @@ enum {
 };
 #define SPIRV_NO_SLOT UINT32_MAX
 
-/* The value of the constant with that SpecId. Ids that the module does not have are ignored. An
- * integer constant accepts any width that the value fits, a float is rounded; a value that does not
- * fit is an error. */
+/* The value of the constant with that SpecId. Ids that the module does not have are ignored.
+ * Integers accept any width that the value fits, else it is an error; floats are rounded. */
 enum spirv_constant_type {
     SPIRV_BOOL = 1,
     SPIRV_INT32 = 2,

@@ -259,8 +259,7 @@ static bool collide(const struct hal_participant *a, const struct hal_participan
            overlap(a->sent, a->work->send_bytes, b->received, b->work->receive_bytes);
 }
 
-/* Locked. `participant` against those that have come before. False: why it cannot be is in `out`.
- */
+/* Locked. `participant` against those that came before. False: `out` says why it cannot be. */
 static bool fits(const struct hal_rendezvous *rendezvous, const struct hal_participant *participant,
                  char *out, size_t bytes)
 {

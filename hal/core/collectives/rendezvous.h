@@ -82,8 +82,7 @@ uint64_t hal_group_id(const struct hal_group *group);
  * the group. Call it outside all gates. */
 void hal_group_leave(struct hal_group *group, uint32_t rank);
 
-/* Sets number and rendezvous. HAL_NO_MEMORY. The second undoes it if the driver refuses the
- * submission. */
+/* Sets number and rendezvous. HAL_NO_MEMORY. The second undoes it if the driver refuses. */
 enum hal_status hal_rendezvous_join(struct hal_group *group, uint32_t rank,
                                     struct hal_collective_work *work) HAL_CHECKED;
 void hal_rendezvous_unjoin(const struct hal_collective_work *work);

@@ -5,8 +5,7 @@
 
 #include "hal/driver.h"
 
-/* A collective from its first rank's submission until all ranks have released it. Sets of ranks are
- * bit masks. */
+/* A collective from its first rank's submission until all have released it. Sets are bit masks. */
 struct hal_rendezvous {
     struct hal_rendezvous *next, *previous; /* of the group */
     struct hal_group *group;

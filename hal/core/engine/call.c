@@ -27,8 +27,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One more when all are busy or have a call coming: one that blocks should not keep the others
- * waiting. */
+/* One more when all are busy or have a call coming: one that blocks must not delay the others. */
 static enum hal_status start_thread_locked(struct hal_callers *callers, const char *driver)
 {
     char name[32];

@@ -242,12 +242,10 @@ HAL_API enum hal_status hal_engine_call(struct hal_engine *engine,
 
 /* ---- Loss --------------------------------------------------------------------------------- */
 
-/* Nothing starts on the device any more, and work in flight fails, permanently. The first message
- * counts. */
+/* Nothing starts on the device any more, and work in flight fails. The first message counts. */
 HAL_API void hal_engine_lose(struct hal_engine *engine, const char *message);
 
-/* The same with hal_message() if the status is HAL_DEVICE_LOST. Returns the status with its
- * message. */
+/* The same with hal_message() if the status is HAL_DEVICE_LOST. Returns the status. */
 HAL_API enum hal_status hal_engine_note_loss(struct hal_engine *engine,
                                              enum hal_status status) HAL_CHECKED;
 
@@ -259,8 +257,7 @@ static inline bool hal_engine_is_lost(const struct hal_engine *engine)
     return atomic_load_explicit(&engine->is_lost, memory_order_acquire);
 }
 
-/* Parses a device's parameter `fail`: "memory:N", "memory:N-M", "lost:N", or several separated by
- * commas. */
+/* Parses a device's parameter `fail`: "memory:N", "memory:N-M", "lost:N", or a list of these. */
 HAL_API enum hal_status hal_injection_read(const char *value,
                                            struct hal_injection *out_injection) HAL_CHECKED;
 

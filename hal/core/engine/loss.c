@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failures on demand, for tests: "fail=memory:3" and "fail=lost:2" in the device's URI; and what a
- * lost device is. */
+/* Failures on demand ("fail=memory:3" and "fail=lost:2" in the device's URI), and lost devices. */
 #include "hal/base/message.h"
 #include "hal/core/engine/parts.h"
 

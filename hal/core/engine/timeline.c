@@ -138,8 +138,7 @@ bool hal_wait_set_is_resolved(const struct hal_wait_set *set, enum hal_status *o
     return hal_wait_set_is_fulfilled(set);
 }
 
-/* Who waits for any value waits for the others when a semaphore has failed, and may do so in vain.
- */
+/* Who waits for any value waits for the others when a semaphore has failed, maybe in vain. */
 static enum hal_status add_failure(enum hal_status status, const struct hal_wait_set *set)
 {
     char name[HAL_OBJECT_NAME_BYTES];

@@ -123,8 +123,7 @@ void hal_work_reached_locked(struct hal_wait *wait, struct hal_changes *changes)
     resolve_locked(work, changes);
 }
 
-/* What it still waits for does not matter any more, unless it was started: then it ends late enough
- * for all of that. */
+/* What it still waits for does not matter, unless it was started: then it ends late enough. */
 static void abandon_locked(struct hal_work *work, enum hal_status status, const char *message,
                            struct hal_changes *changes)
 {

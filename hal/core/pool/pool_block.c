@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of transient memory: cut, joined with their neighbours, and after which deallocas they are
- * free. */
+/* Blocks of transient memory: cutting, joining neighbours, and the deallocas that free them. */
 #include "hal/core/pool/pool_block.h"
 
 #include "hal/base/mem.h"

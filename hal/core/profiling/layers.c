@@ -298,8 +298,7 @@ static enum hal_status put_numbered_in(struct hal_device *device,
     return status;
 }
 
-/* `wish` has no NULL left but for the file's name. `numbered`: into the first file of that name
- * that is free. */
+/* `wish` has no NULL but the file's name. `numbered`: into the first free file of that name. */
 static enum hal_status begin_capture(struct hal_device *device,
                                      const struct hal_profiling_options *wish, bool numbered,
                                      int64_t timeout_ns)

@@ -13,8 +13,7 @@
  *   target.c     what the processor has
  *   queue.c      what the submission engine asks for: starting one
  *
- * The engine's lock and the pool lock are leaves, never held together, and never while calling
- * out. */
+ * The engine's lock and the pool lock are leaves: never held together or while calling out. */
 #ifndef HAL_CPU_CPU_H
 #define HAL_CPU_CPU_H
 
@@ -278,8 +277,7 @@ void cpu_run_finish(struct cpu_run *run);
 void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t begin_ns,
                   int64_t end_ns);
 
-/* Call when it is over: the times of dispatches that ran, to free(); NULL: none, or out of
- * memory. */
+/* Call when it is over: the times of dispatches that ran, to free(); NULL: none, or no memory. */
 struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count);
 
 /* Unclaimed tiles will do nothing; the run's status is unchanged. Any thread, during the run. */

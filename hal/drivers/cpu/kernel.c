@@ -100,8 +100,7 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     return status;
 }
 
-/* MSL: without a layout, binding i of set 0 is [[buffer(i)]], and the executable defines the slot
- * of constants. */
+/* MSL: without a layout, binding i of set 0 is [[buffer(i)]]; the executable places constants. */
 static enum hal_status place_buffers(const struct hal_entry_point *wanted,
                                      const struct hal_pipeline_layout *layout,
                                      struct cpu_entry *entry)

@@ -46,8 +46,7 @@ static enum hal_status map_view(int descriptor, size_t bytes, uint8_t **out_view
     return HAL_OK;
 }
 
-/* Where a process can have no memory objects. No huge pages, as shared memory has none: times stay
- * comparable. */
+/* Where a process can have no memory objects. No huge pages, as in shared memory: comparable. */
 static enum hal_status map_private(size_t bytes, uint8_t **out_view)
 {
     void *view = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

@@ -65,8 +65,7 @@ static enum hal_status no_memory(const struct builder *builder)
                     hal_object_name(&builder->commands->object, name));
 }
 
-/* Linked before the program's others, twice as large as the last: most programs have one dispatch,
- * few have many. */
+/* Linked first, twice as large as the last: most programs have one dispatch, few have many. */
 static struct cpu_block *add_block(struct cpu_program *program, size_t least_bytes)
 {
     static const size_t slack = MSL_MAX_BUFFERS * sizeof(void *);

@@ -230,8 +230,7 @@ static void end_run(struct cpu_pool *pool, struct cpu_run *run)
     run->done(run);
 }
 
-/* How many tiles to claim next: few at first, so that others find some; then a share of what is
- * left. */
+/* How many tiles to claim next: few at first, to leave others some; then a share of the rest. */
 static uint64_t share(const struct cpu_pool *pool, const struct cpu_step *step, uint64_t last_share)
 {
     if (pool->worker_count == 1)

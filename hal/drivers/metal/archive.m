@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See archive.h. Metal finds in an archive what was compiled for this device and this build of the
  * system; both are in the name, too, so that other users' entries in a shared directory are not
- * discarded. A file is written beside its destination and renamed, so that readers see a complete
- * one. */
+ * discarded. A file is written beside its destination and renamed: readers see a complete one. */
 #import "hal/drivers/metal/archive.h"
 
 #include "hal/base/log.h"

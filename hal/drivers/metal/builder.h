@@ -27,8 +27,7 @@ enum hal_status metal_builder_add_argument(struct metal_builder *builder,
 enum hal_status metal_builder_add_buffer(struct metal_builder *builder, uint32_t slot,
                                          id<MTLBuffer> buffer, uint64_t offset) HAL_CHECKED;
 
-/* Adds `bytes` of zeroed constants for the operation's slot, which the caller fills in. NULL: out
- * of memory. */
+/* Adds `bytes` of zeroed constants for the operation's slot, to be filled in. NULL: no memory. */
 uint8_t *metal_builder_add_bytes(struct metal_builder *builder, struct metal_op *op, uint32_t slot,
                                  uint32_t bytes);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a submission that may run to command buffers of Metal, and back when these have completed.
  * One thread commits, for it may block when a queue of Metal is full. There are three steps: a
- * command buffer that waits for events, one per command buffer of the batch, one that signals
- * events. */
+ * command buffer that waits for events, one per command buffer of the batch, one that signals. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/queue.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers. Memory visible only to the device is private; memory visible to both is shared on
  * unified memory. On a device with its own memory, what is not coherent may be managed: host and
- * device have a copy each, and the driver tracks which one is stale. Small buffers come from
- * heaps. */
+ * device have a copy each, and the driver knows which is stale. Small buffers come from heaps. */
 #include "hal/base/mem.h"
 #include "hal/base/text.h"
 #import "hal/drivers/metal/queue.h"
@@ -324,8 +323,7 @@ static enum hal_status run_blit(struct metal_device *device,
                     metal_error_text(commands.error));
 }
 
-/* All of it, for a mapping of the whole buffer: anything else that the host has written there is
- * lost either way. */
+/* All of it, for a mapping of the whole buffer: what else the host has written there is lost. */
 static enum hal_status read_whole(struct metal_device *device, struct metal_buffer *buffer)
 {
     id<MTLBuffer> whole = buffer->buffer;

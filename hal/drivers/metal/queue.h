@@ -73,8 +73,7 @@ void metal_submission_resolve(struct metal_submission *submission, enum hal_stat
 /* The parts of a submission, each in its own command buffers. */
 enum metal_part { METAL_PART_WAIT, METAL_PART_COMMANDS, METAL_PART_SIGNAL };
 
-/* The status of a completed command buffer; `index` is that of the commands in the batch
- * (errors.m). */
+/* The status of a completed command buffer; `index` is that in the batch (errors.m). */
 enum hal_status metal_part_status(const struct metal_submission *submission, enum metal_part which,
                                   size_t index, id<MTLCommandBuffer> part) HAL_CHECKED;
 

@@ -2,8 +2,7 @@
 /* Descriptor sets as argument buffers. A set is a table of device addresses, binding i at word i:
  * the layout of a struct of pointers on devices of tier 2, which may be written without an encoder.
  * All tables of a program are in one buffer, which is immutable once the program is created. Metal
- * does not see what a kernel accesses through a table, so each table lists the resources to
- * declare. */
+ * does not see what a kernel accesses through a table, so each lists the resources to declare. */
 #include "hal/base/mem.h"
 #import "hal/drivers/metal/program.h"
 

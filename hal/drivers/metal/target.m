@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-/* Sorted by name; the first supported one of Apple's own, from the newest down, is the
- * architecture. */
+/* Sorted by name; the newest supported one of Apple's own is the architecture. */
 static const struct {
     const char *name;
     MTLGPUFamily family;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SPIR-V executables. hal/compiler/spirv validates the module in a separate process and reports the
- * entry points' parameters; constants get their values in the module itself, by rules common to all
- * drivers. */
+ * entry points' parameters; constants get their values in the module, by rules of all drivers. */
 #include "hal/base/mem.h"
 #include "hal/drivers/vulkan/archive.h"
 

@@ -154,8 +154,7 @@ void vulkan_slots_free(struct vulkan_device *device)
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
-/* An interruption between the two readings increases the reported deviation: takes the closest of a
- * few tries. */
+/* An interruption between the readings increases the reported deviation: the closest try counts. */
 static bool calibrate(struct vulkan_device *device, uint64_t *out_ticks, int64_t *out_ns)
 {
     static const VkCalibratedTimestampInfoEXT which[] = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by submission.c, which starts submissions, and queue.c, which tracks those passed to the
- * device. */
+/* Shared by submission.c, which starts submissions, and queue.c, which tracks those in flight. */
 #ifndef HAL_VULKAN_SUBMISSION_H
 #define HAL_VULKAN_SUBMISSION_H
 

@@ -107,8 +107,7 @@ struct vulkan_heap {
 void vulkan_heap_init(struct vulkan_device *device);
 void vulkan_heap_finish(struct vulkan_device *device);
 
-/* Allocates memory with the required properties, and as many of those in `also` as a type with free
- * space provides. */
+/* Allocates memory with the required properties and, if a type with free space has them, `also`. */
 enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryRequirements *needs,
                                    VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags also,
                                    struct vulkan_memory *out_memory) HAL_CHECKED;
@@ -220,8 +219,7 @@ enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
 enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
                                      uint32_t entry, struct hal_entry_info *out_info);
 
-/* demands.c. HAL_UNSUPPORTED: the device lacks a capability. HAL_INVALID: too much shared
- * memory. */
+/* demands.c. HAL_UNSUPPORTED: a capability is missing. HAL_INVALID: too much shared memory. */
 struct spirv_module;
 enum hal_status vulkan_check_demands(const struct vulkan_device *device,
                                      const struct spirv_module *module) HAL_CHECKED;
@@ -289,20 +287,17 @@ enum hal_status vulkan_program_create(struct vulkan_device *device,
                                       struct vulkan_program **out_program) HAL_CHECKED;
 void vulkan_program_destroy(struct vulkan_device *device, struct vulkan_program *program);
 
-/* Call after it has run: checks that the counts of its indirect dispatches were within the
- * limits. */
+/* Call after it has run: checks that the counts of indirect dispatches were within the limits. */
 enum hal_status vulkan_program_check(const struct vulkan_device *device,
                                      const struct vulkan_program *program) HAL_CHECKED;
 
-/* times.c: call around a dispatch, which is separated from its neighbours. Does nothing if it is
- * not timed. */
+/* times.c: call around a dispatch, which is separated from its neighbours if it is timed. */
 void vulkan_time_begin(struct vulkan_program *program, VkCommandBuffer target);
 void vulkan_time_end(struct vulkan_program *program, VkCommandBuffer target, uint32_t dispatch);
 enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_program *program,
                                     uint32_t dispatches, VkCommandBuffer target) HAL_CHECKED;
 void vulkan_times_destroy(struct vulkan_device *device, struct vulkan_program *program);
-/* Call after it has ended: appends the known times to the list, with this number for the command
- * buffer. */
+/* Call after it has ended: appends the known times, with this number for the command buffer. */
 size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_program *program,
                          uint32_t command_buffer, struct hal_dispatch_time *out_times);
 

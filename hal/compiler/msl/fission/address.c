@@ -3,8 +3,7 @@
  * may wrap around between two threads of a loop: the vectoriser would have to test for that each
  * time. But no buffer has 2^32 elements, so threads before and after the wrap never both access
  * memory: `x[tid - 1]` is executed by all threads except the first, which would read x[0xffffffff].
- * Taking the uniform part of the sum as negative then gives the right address to all threads that
- * need one. */
+ * With the uniform part of the sum taken as negative, all threads that need an address get it. */
 #include "hal/compiler/msl/fission/split.h"
 
 enum {
@@ -152,8 +151,7 @@ static bool decompose(const struct split *s, const struct region *r, ir_value va
         if (is_small(out))
             return true;
     }
-    /* One value for all threads; a part that grows from one outer iteration to the next stays
-     * apart. */
+    /* One value for all threads; a part that grows with the outer iteration stays apart. */
     const bool is_outside = !in_loop(s, r, value);
     if (!is_outside && decompose_inside(s, r, value, depth, out))
         return true;

@@ -8,8 +8,7 @@
 #include <llvm-c/Types.h>
 
 /* Passes every address that the module reads or writes through its function __msl_checked, except
- * variables of a thread and of the module, whose arrays clang checks. HAL_FAILED: there is no such
- * function. */
+ * variables of a thread and of the module, whose arrays clang checks. HAL_FAILED: it has none. */
 enum hal_status msl_bounds_add_checks(LLVMModuleRef module) HAL_CHECKED;
 
 #endif

@@ -88,8 +88,7 @@ void copy_blocks(struct fission *f, const ir_bits *set, ir_block entrance, struc
             connect_block(out_copy, cfg->blocks[i], entrance);
 }
 
-/* ---- Early returns ------------------------------------------------------------------------------
- */
+/* ---- Early returns --------------------------------------------------------------------------- */
 
 enum { MAX_TAIL_INSTRUCTIONS = 200, MAX_TAILS = 32 };
 

@@ -70,8 +70,7 @@ struct msl_fission_result {
 
 /* Splits each kernel or gives the reason why not, one result per kernel. A function that was not
  * split must not be called (its module is valid all the same). Inlines everything inside the
- * module. HAL_NOT_FOUND: no such function. HAL_INVALID: other parameters than above, or a broken
- * module. */
+ * module. HAL_NOT_FOUND: no such function. HAL_INVALID: other parameters, or a broken module. */
 enum hal_status msl_fission_run(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                 const struct msl_fission_kernel *kernels, size_t kernel_count,
                                 struct msl_fission_result *out_results) HAL_CHECKED;

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- Inductions: varying start plus uniform progress ------------------------------------------
- */
+/* ---- Inductions: varying start plus uniform progress ----------------------------------------- */
 
 static bool is_divergent(const struct fission *f, ir_value item)
 {
@@ -77,8 +76,7 @@ void fission_straighten_inductions(struct fission *f)
     }
 }
 
-/* ---- Loops that can be peeled ------------------------------------------------------------------
- */
+/* ---- Loops that can be peeled ---------------------------------------------------------------- */
 
 enum { MAX_PEELED_INSTRUCTIONS = 400 };
 

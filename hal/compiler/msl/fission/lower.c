@@ -77,8 +77,7 @@ static bool lower_call(struct fission *f, ir_value call)
     return true;
 }
 
-/* ---- Threadgroup memory -----------------------------------------------------------------------
- */
+/* ---- Threadgroup memory ---------------------------------------------------------------------- */
 
 /* The description of threadgroup variables that `offset` was loaded from; NULL: something else. */
 static ir_value description_of(ir_value offset)
@@ -125,8 +124,7 @@ void fission_keep_group_variables(struct fission *f)
     }
 }
 
-/* One function runs a whole group, so the group's variables can be its own: nothing else can then
- * point to them. */
+/* One function runs a whole group, so the group's variables can be its own, without aliases. */
 static ir_value own_copy(struct fission *f, struct ir_map *copies, ir_value description)
 {
     ir_value copy = (ir_value)ir_map_get(copies, description);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-msl-cc: takes a kernel source as bitcode and produces an object file: behaviour undefined in
  * C++ is defined, kernels are split, and kernels that stay whole report each thread's position.
- * hal/compiler/msl starts it like the compiler, so that programs that run kernels do not contain
- * LLVM. */
+ * hal/compiler/msl starts it like the compiler, to keep LLVM out of programs that run kernels. */
 #include "hal/base/walled.h"
 #include "hal/compiler/msl/fission/arithmetic.h"
 #include "hal/compiler/msl/fission/bounds.h"
@@ -59,8 +58,7 @@ static enum hal_status read_bitcode(const char *path, LLVMContextRef context,
     return status;
 }
 
-/* ---- The table of kernels ----------------------------------------------------------------------
- */
+/* ---- The table of kernels -------------------------------------------------------------------- */
 
 static bool is_entry(LLVMValueRef global)
 {

@@ -8,8 +8,7 @@ bool split_is_start_phi(ir_value value, const struct region *region)
     return region && ir_is(value, LLVMPHI) && LLVMGetInstructionParent(value) == region->start;
 }
 
-/* ---- Once per region --------------------------------------------------------------------------
- */
+/* ---- Once per region ------------------------------------------------------------------------- */
 
 bool split_is_known_before(const struct split *s, const struct region *region, ir_value value)
 {

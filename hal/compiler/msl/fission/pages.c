@@ -87,8 +87,7 @@ static bool find_walk(ir_block block, struct walk *out_walk)
     return find_entrance(out_walk) && find_count(out_walk) && keeps_to_itself(out_walk);
 }
 
-/* An address of each piece of memory that a loop walks through, and the bytes that an element has
- * in all of them. */
+/* An address of each piece of memory that a loop walks through, and an element's bytes in all. */
 struct pieces {
     struct ir_list items;
     uint64_t bytes;

@@ -11,8 +11,7 @@
 /* For this processor. The caller disposes of it. */
 enum hal_status msl_pipeline_machine(LLVMTargetMachineRef *out_machine) HAL_CHECKED;
 
-/* Inlines every function into its callers, except the thread functions and those whose names start
- * with "__msl_". */
+/* Inlines every function into its callers, except the thread functions and "__msl_...". */
 enum hal_status msl_pipeline_inline(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                     const struct msl_fission_kernel *kernels,
                                     size_t kernel_count) HAL_CHECKED;

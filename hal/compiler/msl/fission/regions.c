@@ -183,8 +183,7 @@ static void mark_uniform_loops(struct fission *f)
     free(inside);
 }
 
-/* A branch that is taken once cannot copy what each thread brings to a join: a block between the
- * two can. */
+/* A branch taken once cannot copy what each thread brings to a join: a block between them can. */
 static void add_edge_block(struct fission *f, ir_block branch, unsigned side)
 {
     const ir_block target = ir_successor(branch, side);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds one stage's thread loops around the regions that were found, and leads from one to the
- * next. */
+/* Builds one stage's thread loops around the regions found, and leads from one to the next. */
 #include "hal/compiler/msl/fission/split.h"
 
 #include "hal/base/text.h"
@@ -17,8 +16,7 @@ static bool returns_early(const struct split *s)
     return false;
 }
 
-/* ---- Threads that return early ------------------------------------------------------------------
- */
+/* ---- Threads that return early --------------------------------------------------------------- */
 
 static void create_exited_mask(struct split *s)
 {

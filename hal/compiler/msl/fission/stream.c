@@ -66,8 +66,7 @@ static void count(ir_value item, struct wide_work *work)
 }
 
 /* Preparation outside of the blocks that access memory runs once; expensive operations count there
- * too, since they may be between two accesses. A wide phi is a loop-carried value: a sum, or one
- * that is reused. */
+ * too, since they may be between two accesses. A wide phi is loop-carried: a sum, or reused. */
 static bool streams(LLVMTargetDataRef layout, ir_value function)
 {
     bool any = false;
