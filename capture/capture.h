@@ -110,8 +110,7 @@ void capture_record_store(struct capture_thread *thread, const struct capture_co
 uint64_t capture_piece_bytes(const struct capture_stream *stream);
 bool capture_budget_allows(struct capture_stream *stream, uint64_t bytes);
 
-/* Records the file that a queue is about to read from; `name` is the string of its path (files.c).
- * Blocks on file I/O. */
+/* Records the file that a queue is about to read from (files.c); `name` is its path. Blocks. */
 void capture_record_file(struct capture_thread *thread, const char *path, uint32_t name);
 
 /* Most entries in one record of times or command stacks, so that it fits into the smallest ring. */

@@ -56,8 +56,7 @@ struct hal_object {
     struct hal_object *next_live, *previous_live; /* core: the device's list of live objects */
     struct hal_object *next_dead; /* core: released while a layer was attached or detached */
     void *layer_data; /* owned by the attached layer: NULL before it begins and after it ends */
-    /* Core: called when the last reference is gone. Calls object_destroy of `top`, then frees the
-     * rest of the object. */
+    /* Core: called without a reference left: object_destroy of `top`, then frees the rest. */
     void (*destroy)(struct hal_driver_device *top, struct hal_object *object);
 };
 
@@ -702,8 +701,7 @@ HAL_API enum hal_status hal_variants_build(const struct hal_variant_builder *bui
 
 /* ---- Settings ----------------------------------------------------------------------------- */
 
-/* Whether to bounds-check kernels (--check-bounds, HAL_CHECK_BOUNDS). HAL_INVALID: the variable is
- * neither true nor false. */
+/* Whether to bounds-check kernels (--check-bounds, HAL_CHECK_BOUNDS). HAL_INVALID: neither. */
 HAL_API enum hal_status hal_bounds_wanted(bool *out_wanted) HAL_CHECKED;
 
 #endif

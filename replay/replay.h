@@ -146,15 +146,13 @@ struct replay_report {
     uint64_t different_reads;
     uint64_t different_bytes;       /* in reads compared byte by byte */
     struct replay_difference first; /* valid when different_reads > 0 */
-    uint64_t different_outcomes;    /* waits and semaphores that failed only here or only in the
-                                       recording */
+    uint64_t different_outcomes;    /* waits and semaphores that failed only here or there */
     char first_outcome[512];
     uint64_t doubtful_reads; /* with bytes that either the host or the device wrote (doubt.c) */
     /* Only observed, with bytes that hold the fill: not known to have been read by the program. */
     uint64_t unwritten_reads;
     uint64_t host_bytes; /* attributed to the host because the recorded kernels do not write them */
-    uint64_t unmet_losses; /* waits and semaphores that saw the recorded device's loss, which did
-                              not recur */
+    uint64_t unmet_losses; /* waits and semaphores that saw a loss that did not recur */
     int64_t total_ns;      /* from the first call to the end of all work */
     int64_t wait_ns;       /* part of that blocked on the device */
     bool abandoned;        /* work hangs: player and device cannot be destroyed */

@@ -24,8 +24,7 @@ struct view_options {
     size_t condition_count;
 };
 
-/* For --help and --version, prints them and exits. HAL_INVALID: the message names the error. Text
- * is borrowed from argv. */
+/* For --help and --version, prints them and exits. HAL_INVALID. Text is borrowed from argv. */
 enum hal_status view_options_parse(char **argv, struct view_options *o) HAL_CHECKED;
 
 #endif

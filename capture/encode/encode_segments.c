@@ -216,8 +216,7 @@ static inline uint32_t fill_command(void *out, const struct hal_command *command
     return command->bytes;
 }
 
-/* All strings of the command buffer get their numbers before the seal: nothing may come between a
- * seal and its segments. */
+/* Strings get their numbers before the seal: nothing may come between it and its segments. */
 static bool number_labels(struct capture_thread *thread, const struct hal_command_buffer *commands)
 {
     hal_each_command (commands, command) {

@@ -17,8 +17,7 @@ struct capture_stacks {
 enum hal_status capture_stacks_init(struct capture_stacks *stacks, const void *hal) HAL_CHECKED;
 void capture_stacks_finish(struct capture_stacks *stacks);
 
-/* The number of the calling thread's current stack, which is recorded if new. 0: none. Call it
- * before capture_reserve. */
+/* The number of the calling thread's stack, recorded if new. 0: none. Precedes capture_reserve. */
 uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thread);
 
 /* Records modules that are loaded and not yet recorded. */

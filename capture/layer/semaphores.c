@@ -108,8 +108,7 @@ void capture_op_semaphore_fail(struct hal_driver_device *self, struct hal_semaph
 }
 
 /* The driver does not report which of several values ended a wait for any of them. The semaphores
- * do: each one reached is recorded as if the application had asked for it, so that a replay waits
- * for the same ones. */
+ * do: each one reached is recorded as if asked for, so that a replay waits for the same ones. */
 static void see_reached(struct capture *capture, struct capture_thread *thread,
                         const struct hal_semaphore_value *values, size_t count)
 {

@@ -2,8 +2,7 @@
 /* Finds which pages of this process's memory were written through their mapping since the last
  * check: userfaultfd's asynchronous write protection, read by PAGEMAP_SCAN (Linux 6.7 and later,
  * unprivileged). The system tracks writes by instructions and by system calls without blocking.
- * Writes through other mappings of the same memory do not count, which distinguishes the host's
- * writes from the device's. */
+ * Writes through other mappings of the memory, such as the device's, do not count. */
 #ifndef CAPTURE_PAGES_H
 #define CAPTURE_PAGES_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asynchronous write protection of Linux. The constants that older headers lack are the kernel's
- * stable interface. */
+/* Asynchronous write protection of Linux. Older headers lack constants of its stable interface. */
 #include "capture/pages/pages.h"
 
 #include <fcntl.h>

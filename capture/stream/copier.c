@@ -86,8 +86,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Called by the copier's owner. A thread bound to fewer processors would bind them as well: another
- * thread may start them. */
+/* Called by the owner: another thread, maybe bound to fewer processors, may start them. */
 static bool start(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;

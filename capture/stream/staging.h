@@ -53,8 +53,7 @@ bool capture_staging_ready(const struct capture_staging *staging, uint64_t posit
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
                                     const void *data, uint64_t bytes, bool beside) HAL_CHECKED;
 
-/* Allocates missing memory of the range, in whole pages. A failure is reported only when something
- * is put there. Any thread. */
+/* Any thread. Allocates missing pages of the range. Failures are reported on putting. */
 void capture_staging_prepare(struct capture_staging *staging, uint64_t position, uint64_t bytes);
 
 /* Call before any claim: allocates large pages for the first contents, where each new start places

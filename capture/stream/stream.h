@@ -224,8 +224,7 @@ static inline uint64_t capture_ticket(struct capture_stream *stream)
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
                    uint64_t *out_position);
 
-/* The same into part of a claimed range. `beside`: on a thread other than the application's, whose
- * waits are not counted. */
+/* The same into part of a claimed range. `beside`: on another thread, whose waits do not count. */
 bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
                       uint64_t bytes, bool beside);
 
@@ -233,8 +232,7 @@ bool capture_stage_at(struct capture_stream *stream, uint64_t position, const vo
  * before capture_reserve, not between reserve and publish. NULL: 0. */
 uint32_t capture_string(struct capture_thread *thread, const char *text);
 
-/* The same for failure messages, which may contain a different number each time: only a limited
- * number of them is kept. */
+/* The same for failure messages, which may differ each time: only a limited number is kept. */
 enum { CAPTURE_MOST_MESSAGES = 4096 };
 uint32_t capture_message(struct capture_thread *thread, const char *text);
 

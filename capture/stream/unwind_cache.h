@@ -15,8 +15,7 @@
 
 struct capture_unwind_cache;
 
-/* The number of the stack that ends at `frame` (the caller's __builtin_frame_address(0)); 0: not
- * found. NULL: no cache. */
+/* The number of the stack that ends at `frame` (the caller's own); 0: not found. NULL: no cache. */
 uint32_t capture_unwind_cache_find(struct capture_unwind_cache *cache, const void *frame);
 
 /* Call after a walk from the function with that frame, which found the return addresses `frames`

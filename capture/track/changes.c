@@ -48,8 +48,7 @@ static uint8_t *page_up(const struct capture_pages *pages, uint8_t *address)
     return page_down(pages, address + pages->page_bytes - 1);
 }
 
-/* Only buffers that begin on a page, and are not smaller or have it for themselves: others may
- * share pages with strangers. */
+/* Only buffers that begin on a page and fill it or own it: others may share it with strangers. */
 static bool watch(const struct capture_mappings *mappings, const struct capture_mapping *mapping,
                   const struct hal_buffer *buffer)
 {

@@ -123,8 +123,7 @@ static inline void capture_inflight_retire(struct capture_inflight *inflight,
 }
 
 /* The host has seen `value`, or that everything numbered below `number` is done. Returns the
- * submissions that it has thereby observed, linked by `list`, or NULL; pass them to
- * capture_inflight_free. */
+ * submissions thereby observed, linked by `list`, or NULL, for capture_inflight_free. */
 struct capture_submission *capture_inflight_see_value(struct capture_inflight *inflight,
                                                       struct capture_semaphore *semaphore,
                                                       uint64_t value);
@@ -135,8 +134,7 @@ void capture_inflight_free(struct capture_inflight *inflight, struct capture_sub
 /* The number of the next submission: all earlier ones are "everything so far". */
 uint64_t capture_inflight_number(struct capture_inflight *inflight);
 
-/* Call before the driver receives it: `copies` belong to the entry until capture_inflight_end,
- * which must follow. */
+/* Call before the driver receives it: `copies` are the entry's until capture_inflight_end. */
 void capture_inflight_watch(struct capture_inflight *inflight, struct capture_submission *entry,
                             struct capture_copies *copies);
 

@@ -162,8 +162,7 @@ void capture_compare_end(struct capture_mapping *mapping);
 void capture_compare_collect_locked(struct capture *capture, struct capture_thread *thread,
                                     struct capture_mapping *mapping);
 
-/* Work that may have written [begin, end) was observed: updates the shadow, and records what the
- * host may have stored. */
+/* Work that may have written [begin, end) was observed: updates the shadow, records host stores. */
 void capture_compare_observe_locked(struct capture *capture, struct capture_thread *thread,
                                     struct capture_mapping *mapping, uint64_t begin, uint64_t end);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of byte ranges. Fill with capture_spans_add, sort once with capture_spans_merge, then query.
- * One thread at a time. */
+/* Sets of byte ranges: fill with capture_spans_add, sort once with capture_spans_merge, query. */
 #ifndef CAPTURE_SPANS_H
 #define CAPTURE_SPANS_H
 

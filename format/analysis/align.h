@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Aligns two sequences of numbers by a longest common subsequence: with the fewest insertions and
- * deletions while these are few, and with a good approximation in bounded time when the sequences
- * differ a lot. */
+ * deletions while these are few, and with a good approximation in bounded time else. */
 #ifndef FORMAT_ANALYSIS_ALIGN_H
 #define FORMAT_ANALYSIS_ALIGN_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a pattern of p elements repeats, each element equals the one p before it. Candidates for p
- * come from the distances between equal elements: an element that occurs once per iteration recurs
- * at distance p. */
+ * are the distances between equal elements: one that occurs once per iteration recurs after p. */
 #include "format/analysis/iterations.h"
 
 #include "hal/base/idmap.h"

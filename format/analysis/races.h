@@ -43,8 +43,7 @@ enum {
 struct trace_race_side {
     uint64_t place;          /* the submission, or the ticket of the host access */
     uint32_t command_buffer; /* index in the submission */
-    uint32_t command;  /* index in the command buffer; TRACE_NO_COMMAND: the queue's own operation,
-                          or the host */
+    uint32_t command;  /* in the command buffer; TRACE_NO_COMMAND: the queue's own, or the host's */
     uint32_t dispatch; /* index in the submission; TRACE_NO_COMMAND: no dispatch */
     uint32_t kernel;   /* string; dispatches only */
     uint32_t kind;     /* enum trace_segment_kind; 0: no command */
@@ -68,8 +67,7 @@ struct trace_races {
     size_t list_count;
     uint64_t count, declared_count; /* `count` includes `declared_count` */
     uint64_t undecided;             /* accesses beyond the limits */
-    /* Only races within command buffers: for incomplete traces, in which the wait that orders two
-     * submissions may be missing. */
+    /* Only races within command buffers: incomplete traces may lack a wait between submissions. */
     bool inside_only;
     /* The list keeps only races in which this submission takes part. */
     bool has_suspect;

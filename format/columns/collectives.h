@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that show collectives: the channels that a trace has named so far, and names for the
- * operations on them. */
+/* For programs that show collectives: the channels named so far, and names for their operations. */
 #ifndef FORMAT_COLLECTIVES_H
 #define FORMAT_COLLECTIVES_H
 

@@ -68,8 +68,7 @@ static struct range range_of(const struct trace_base *base, uint64_t bytes)
     return (struct range){base->entries + first, count_below(base, bytes + 1) - first};
 }
 
-/* Once for each size that is asked for: a file may go without digests, and what has another size
- * is another content. */
+/* Once for each size asked for: a file may lack digests, and another size is another content. */
 static void learn_digests(const struct trace_base *base, struct range range)
 {
     for (size_t i = 0; i < range.count; i++) {

@@ -231,8 +231,7 @@ static enum hal_status check_size(uint64_t bytes)
     return HAL_OK;
 }
 
-/* Whether the other trace has the bytes of a content that is new. A digest is computed only if that
- * has a content of this size. */
+/* Whether the other trace has a new content's bytes. Computes a digest only if it has that size. */
 static enum hal_status look_elsewhere(const struct trace_contents *contents, struct source *source,
                                       uint8_t sha256[32])
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifies contents in memory: by SHA-256, or by a code under a secret key (GMAC with AES-128),
  * which is five times as fast. Key and codes are never written: they mean nothing outside this
- * process, and without the key two contents have the same code only by chance. Zeros are identified
- * by their number. */
+ * process, and without the key equal codes are chance. Zeros are identified by their number. */
 #ifndef FORMAT_IDENTITY_H
 #define FORMAT_IDENTITY_H
 

@@ -8,8 +8,7 @@
 #include <string.h>
 
 /* The events of one thread in ticket order. A call is recorded when it returns, after the calls
- * made inside it, which took effect later: so the next chunk must be loaded before the first event
- * of a chunk is visited. */
+ * made inside it, which took effect later: so the next chunk is loaded before visiting a chunk. */
 struct stream {
     uint32_t thread;
     size_t next_chunk; /* next one to examine */

@@ -34,8 +34,7 @@ enum trace_ring_state {
 /* How much of a ring is in the trace. */
 struct trace_ring_durable {
     uint64_t position;      /* records before this are in the trace */
-    uint64_t segment_bytes; /* inside a seal: bytes of its segments after `position` that are in the
-                               trace */
+    uint64_t segment_bytes; /* inside a seal: bytes of segments after `position` in the trace */
 };
 
 /* One ring. Positions only increase; a byte's address is its position modulo `bytes`. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes messages in one pass: the size of a length field is known only after its payload, which
- * then moves to make room. */
+/* Encodes messages in one pass: a length is known only after its payload, which moves for it. */
 #include "format/perfetto/wire.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace dump: all events, one per line, with the commands of a command buffer below its
- * seal. The fields of a record come from the tables of format/columns/layout.h, so every kind is
- * printed by the same code. */
+/* hal-trace dump: all events, one per line, with the commands of a command buffer below its seal.
+ * The fields of all records come from the tables of format/columns/layout.h. */
 #include "format/tool/support/labels.h"
 #include "format/tool/support/print.h"
 #include "format/tool/support/tool.h"

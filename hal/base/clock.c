@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one clock: the system's monotonic clock, read off the processor's counter where the system
- * itself relies on that. */
+/* The system's monotonic clock, read off the processor's counter where the system relies on it. */
 #include "hal/base/clock_fit.h"
 #include "hal/base/os.h"
 

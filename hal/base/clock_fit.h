@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear interpolation between two clocks: converts a counter that is cheap to read to the system's
- * nanoseconds.
+/* Linear interpolation between clocks: converts a cheap counter to the system's nanoseconds.
  *
  * The line is refitted periodically so that it continues without a jump and meets the system's
  * clock one interval later: readings never go back. A new line begins slightly in the future, and

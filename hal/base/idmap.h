@@ -15,8 +15,7 @@ struct hal_idmap_slot {
     uint32_t index; /* plus 1; 0: free */
 };
 
-/* Ids are mostly numbered from 0: those that are small relative to their count are in a direct
- * table a quarter as large. */
+/* Ids are mostly numbered from 0: those small for their count are in a direct, smaller table. */
 struct hal_idmap {
     uint32_t *small; /* by id: its index plus 1; 0: not here */
     size_t small_count;

@@ -19,8 +19,7 @@
 #define HAL_FOREVER INT64_MAX
 
 /* Nanoseconds of the system's monotonic clock, the only clock for host and device times. Never goes
- * back. If the system trusts the processor's counter, it is derived from that, which takes a third
- * of the time. */
+ * back. Derived from the processor's counter if the system trusts it. */
 HAL_API int64_t hal_clock_ns(void);
 
 /* "tsc" or "system", and the largest difference from the system's clock so far. */
@@ -98,8 +97,7 @@ HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
 HAL_API bool hal_pipe(int out_ends[2]);
 
 /* Waits for one of the signals, which the thread has blocked; returns it. 0: none arrived in that
- * time, or sooner: some systems do not keep every signal (SIGCHLD) pending, so the caller must
- * check the condition itself. */
+ * time, or sooner: some systems do not keep every signal (SIGCHLD) pending: check the condition. */
 HAL_API int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns);
 
 /* Between begin and end, exceeding the file size limit is an error of the call and not a signal

@@ -176,8 +176,7 @@ enum hal_status hal_mapping_invalidate(struct hal_mapping *mapping, uint64_t off
     return status;
 }
 
-/* Exactly one of `source` and `target` is given. The gate stays entered, so that a capture sees
- * all of it or nothing. */
+/* Either `source` or `target` is given. The gate stays entered: a capture sees all or nothing. */
 static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                                 const void *source, void *target, uint64_t bytes)
 {

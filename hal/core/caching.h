@@ -19,8 +19,7 @@ struct hal_caching_statistics {
     uint64_t reused_count; /* buffers reused so far */
 };
 
-/* Adds a cache to the driver's device, before anything else uses it; `limit_bytes` is not 0. It is
- * freed with the device. */
+/* Adds a cache to the new device, to be freed with it; `limit_bytes` is not 0. */
 enum hal_status hal_caching_create(struct hal_driver_device *driver, uint64_t limit_bytes,
                                    struct hal_caching **out_caching) HAL_CHECKED;
 

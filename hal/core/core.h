@@ -259,8 +259,7 @@ struct hal_settings {
 };
 enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 
-/* The trace's mode by its current name, NULL if unknown. `text` may be a comma-separated list: the
- * mode that records most. */
+/* The trace's mode by its current name; NULL: unknown. Of a list with commas, what records most. */
 const char *hal_profiling_mode(const char *text);
 
 /* Fails for counters requested by name, so that their user knows. `source` names who asked. */

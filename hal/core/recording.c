@@ -10,8 +10,7 @@ enum {
 
 /* ---- Spare arenas ------------------------------------------------------------------------- */
 
-/* New memory costs a page fault per 4 KiB, more than recording into it: so a few large arenas are
- * reused. Frees the rest. */
+/* A page fault per 4 KiB costs more than recording: a few large arenas are reused, others freed. */
 static void keep_arena(struct hal_device *device, uint8_t *data, size_t capacity)
 {
     struct hal_spare_arena given = {data, capacity};

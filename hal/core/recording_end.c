@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a recording: the state that each dispatch sees is found beside the list, which stays
- * as it was recorded. */
+/* The end of a recording: finds the state that each dispatch sees; the list stays as recorded. */
 #include "hal/core/recording.h"
 
 enum { CONSTANT_CHUNK_BYTES = 65536 };

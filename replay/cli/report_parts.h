@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a report for searches and measurements, as lines for people and as JSON members.
- * Private to replay/. */
+/* The parts of a report for searches and measurements, as lines and as JSON. Private to replay/. */
 #ifndef REPLAY_REPORT_PARTS_H
 #define REPLAY_REPORT_PARTS_H
 

@@ -23,8 +23,7 @@ struct replay_selftest {
     bool passed; /* all passed, and only those that the device cannot show were skipped */
 };
 
-/* Runs on this device; NULL: the CPU with four threads. Blocks. Any status but HAL_OK: the test
- * could not be run. */
+/* Runs on this device; NULL: the CPU with four threads. Blocks. Not HAL_OK: it could not run. */
 enum hal_status replay_selftest_run(const char *uri,
                                     struct replay_selftest *out_selftest) HAL_CHECKED;
 

@@ -190,8 +190,7 @@ double replay_element(const uint8_t *bytes, enum replay_type type)
     return 0;
 }
 
-/* A number whose differences are distances: floats in the order of their values, with both zeros
- * at the same place. */
+/* A number whose differences are distances: floats by value, with both zeros at one place. */
 static uint64_t place(uint64_t bits, enum replay_type type)
 {
     const uint32_t width = 8 * types[type].bytes;

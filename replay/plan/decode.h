@@ -21,8 +21,7 @@ struct replay_done {
     uint32_t message; /* string, of a failure */
 };
 
-/* A submission that failed before anything in the plan shows it: with its device, or a host call
- * that did not begin. */
+/* A submission that failed before the plan shows it: by its device, or a host call not begun. */
 struct replay_lost {
     size_t op;
     struct replay_done done;
@@ -112,8 +111,7 @@ enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t subm
                                    const struct replay_done *done) HAL_CHECKED;
 enum hal_status replay_decode_refused(struct replay_decoder *decoder,
                                       const struct trace_submit *event) HAL_CHECKED;
-/* Notes for users of the plan that the trace shows a lost device, from this submission or from
- * calls alone (UINT64_MAX). */
+/* Notes that the trace shows a lost device, from this submission or calls alone (UINT64_MAX). */
 void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission);
 enum hal_status replay_decode_losses(struct replay_decoder *decoder,
                                      const struct trace_event *event) HAL_CHECKED;
@@ -128,8 +126,7 @@ void replay_order_written(struct replay_plan *plan);
  * waits for something that never happens, so that no such operation is left. */
 enum hal_status replay_decode_cut(struct replay_plan *plan) HAL_CHECKED;
 
-/* Shared helpers, in decoder.c. `what` is a plural; NULL if the trace does not show the
- * submission's end. */
+/* Shared helpers, in decoder.c. `what` is a plural; NULL: no end of the submission in the trace. */
 enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
                                    uint64_t object, const struct trace_event *event) HAL_CHECKED;
 enum hal_status replay_decode_no_memory(const char *what) HAL_CHECKED;

@@ -73,8 +73,7 @@ enum replay_action {
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */
     REPLAY_FLUSH,              /* trace_queue_flush */
-    REPLAY_STEP, /* in serialized plans (replay/variant/serialized.h): no action; the object is the
-                    step */
+    REPLAY_STEP,               /* of serialized plans: no action; the object is the step */
 };
 
 struct replay_op {

@@ -67,8 +67,7 @@ static bool is_same_op(const struct replay_op *a, const struct replay_op *b)
            (a->action == REPLAY_SUBMIT && is_same_submit(a->event, b->event));
 }
 
-/* Past objects that come and go, which takes no time that a way of doing the work could save; at
- * the end, op_count. */
+/* Past objects that come and go, whose time no variant could save; at the end, op_count. */
 static size_t next_op(const struct replay_plan *plan, size_t op)
 {
     static const uint32_t passed = 1u << REPLAY_CREATE_BUFFER | 1u << REPLAY_DESTROY_BUFFER |

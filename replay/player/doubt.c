@@ -141,8 +141,7 @@ static void skip_ended(struct replay_player *player)
         doubt->unfinished++;
 }
 
-/* Waits for all work that can end by what was done so far. What had started at this point of the
- * recording is among it. */
+/* Waits for all work that can end by now: what had started at this point of the recording can. */
 static enum hal_status finish_work(struct replay_player *player)
 {
     struct replay_doubt *doubt = &player->doubt;

@@ -43,8 +43,7 @@ static enum hal_status receive(struct replay_sandbox *sandbox, void *out, size_t
     return HAL_OK;
 }
 
-/* `player`: whose run continues meanwhile; NULL: none. Anything but a progress message is an
- * answer, or ends the replay. */
+/* `player`: whose run continues, or NULL. All but progress is an answer, or ends the replay. */
 static enum hal_status next_tell(struct replay_sandbox *sandbox, struct replay_player *player,
                                  struct replay_tell *out_tell)
 {
@@ -367,8 +366,7 @@ static enum hal_status take_part(struct replay_player *player, size_t end,
     return HAL_OK;
 }
 
-/* Up to `end`; to the run's end if it `ends`, with nothing said in between, so that all that is
- * measured is the replay. */
+/* Up to `end`, or to the run's end if it `ends`, without a word between that would be measured. */
 static enum hal_status play_part(struct replay_player *player, size_t end, bool ends)
 {
     struct replay_sandbox *sandbox = player->remote->sandbox;

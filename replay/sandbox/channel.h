@@ -105,8 +105,7 @@ enum hal_status replay_channel_receive(struct replay_channel *channel, void *out
 /* The child sends the bytes of a subject, and its progress if its last message is old. */
 enum hal_status replay_channel_tell(struct replay_channel *channel, uint64_t subject,
                                     const void *data, size_t bytes) HAL_CHECKED;
-/* Sends, before the bytes, which of them are in doubt: struct replay_touch, sorted and disjoint, at
- * most REPLAY_MOST_DOUBTS. */
+/* Sends, before the bytes, those in doubt: sorted, disjoint struct replay_touch. */
 enum hal_status replay_channel_tell_doubt(struct replay_channel *channel, uint64_t subject,
                                           const void *ranges, size_t bytes) HAL_CHECKED;
 void replay_channel_alive(struct replay_channel *channel, uint64_t op, uint64_t moves,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores compiled kernels of a sandbox from one replay of a trace to the next. Private to replay/:
- * used outside the sandbox. */
+/* Keeps a sandbox's compiled kernels for the next replay of the trace, outside of the sandbox. */
 #ifndef REPLAY_KERNEL_CACHE_H
 #define REPLAY_KERNEL_CACHE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock for files and signals, limits for memory; system_calls_linux.c for everything else that
- * a process can ask for. */
+/* Landlock for files and signals, limits for memory; system_calls_linux.c for everything else. */
 #include "hal/base/directories.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"

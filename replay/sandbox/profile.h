@@ -6,8 +6,7 @@
 
 #include "replay/sandbox/policy.h"
 
-/* Our own paths that may be read and executed; NULL: none. Paths contain no links: the sandbox
- * compares resolved paths. */
+/* Our own paths that may be read and executed; NULL: none. Resolved: the sandbox compares them. */
 struct replay_own_places {
     const char *libraries[2];
     const char *cache;

@@ -54,8 +54,7 @@ struct replay_sandbox;
 enum hal_status replay_sandbox_open(const struct replay_sandbox_desc *desc,
                                     struct replay_sandbox **out_sandbox) HAL_CHECKED;
 
-/* Sets the number of the description's files and the bytes that the child may write into results.
- * Call it before a start. */
+/* Before a start: the number of the description's files, and of bytes that results may have. */
 void replay_sandbox_share(struct replay_sandbox *sandbox, size_t file_count, uint64_t output_bytes);
 
 /* Blocks until the child is in its sandbox. From the first start on, this process catches signals

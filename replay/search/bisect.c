@@ -240,8 +240,7 @@ static bool is_known(const struct replay_op *op, const struct replay_touch *rang
            range->begin - event->offset < event->size && range->end - event->offset <= event->size;
 }
 
-/* Walks back over the steps from one place, where the range is wrong, to where it was right, or no
- * further than to `first_op`. */
+/* Walks back over the steps from where the range is wrong to where it was right, or `first_op`. */
 static enum hal_status find_writers(struct search *s, size_t read_op, size_t first_op,
                                     const struct replay_touch *range)
 {

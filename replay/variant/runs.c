@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host goes on as long as it can. When it has to wait, submissions start, preferably in an
- * order that makes long runs. */
+/* The host goes on while it can. When it waits, submissions start, in an order for long runs. */
 #include "replay/variant/runs.h"
 
 #include "hal/base/mem.h"

@@ -29,8 +29,7 @@ struct replay_what_if {
     bool coalesce_submissions; /* implies dropping host waits */
     bool drop_host_waits;
     enum replay_barriers barriers;
-    uint64_t barrier; /* REPLAY_BARRIERS_ONE: its number, from 0, over all command buffers in order
-                         of creation */
+    uint64_t barrier; /* REPLAY_BARRIERS_ONE: its number, over command buffers by creation */
     bool merge_dispatches;
     uint32_t queues; /* 0: as recorded */
 };

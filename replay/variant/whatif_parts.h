@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of replay_plan_what_if: those that change a cloned plan in place, and the check of the
- * result. Private to replay/. */
+/* Parts of replay_plan_what_if: changes of a cloned plan, and the check. Private to replay/. */
 #ifndef REPLAY_WHATIF_PARTS_H
 #define REPLAY_WHATIF_PARTS_H
 

@@ -33,8 +33,7 @@ struct view_collective_names view_collective_names(const struct view_collective 
 void view_collective_label(const struct view_model *model, const struct view_collective *collective,
                            char *out, size_t bytes);
 
-/* A short label for an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the track's
- * events or series. */
+/* A label for an event's bar: "#s12", "wait #s12", "token 17". `span` is of the track. */
 void view_span_label(const struct view_model *model, const struct view_track *track,
                      const struct view_span *span, char *out, size_t bytes);
 

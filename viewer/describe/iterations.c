@@ -53,8 +53,7 @@ static enum hal_status take_scopes(const struct view_model *m, struct view_task 
 
 /* ---- Detected ones ------------------------------------------------------------------------ */
 
-/* Submissions that do the same have the same one. Sizes are left out: they may grow from one
- * iteration to the next. */
+/* Submissions that do the same have the same one. Sizes are left out: they may grow. */
 static uint64_t signature(const struct view_work *work, const struct view_submission *s)
 {
     const struct view_model *m = work->model;

@@ -415,8 +415,7 @@ static void write_svg_text(const struct view_screen *screen, FILE *file, struct 
     fputs("</text>\n", file);
 }
 
-/* One element per run of a style; each starts at its column, so that a font of another width
- * cannot move what follows. */
+/* One element per run of a style, at its column: a font of another width moves nothing. */
 static void write_svg_row(const struct view_screen *screen, FILE *file, int row)
 {
     for (int from = 0, to; from < screen->columns; from = to) {

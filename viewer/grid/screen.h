@@ -57,8 +57,7 @@ struct view_screen {
     struct view_cell *cells;
 };
 
-/* Clears the screen and sets its size, from 1x1 to 1000x1000. An all-zero screen has no size.
- * HAL_INVALID, HAL_NO_MEMORY. */
+/* Clears the screen and sets its size, from 1x1 to 1000x1000. An all-zero screen has none. */
 enum hal_status view_screen_resize(struct view_screen *screen, int rows, int columns) HAL_CHECKED;
 void view_screen_finish(struct view_screen *screen);
 void view_screen_clear(struct view_screen *screen);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracks become numbers: when the device was idle and why, how much of what happened, and what
- * an iteration costs. */
+/* Tracks become numbers: when the device was idle and why, how much happened, iterations' costs. */
 #include "hal/base/idmap.h"
 #include "hal/base/order.h"
 #include "viewer/model/build.h"

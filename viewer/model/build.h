@@ -52,8 +52,7 @@ enum hal_status view_event_check(const struct view_model *model) HAL_CHECKED;
 /* The code of one of view_build_states. */
 uint32_t view_event_state_code(uint32_t submission, const struct view_span *state);
 
-/* Splits a submission's lifetime into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE.
- * Returns their number. */
+/* Splits a submission's lifetime into up to three spans (VIEW_QUEUED_..., VIEW_EXECUTE). */
 size_t view_build_states(const struct view_model *model, uint32_t index, struct view_span *out);
 
 /* When the submission left its queue, or the end of the file if it did not. */

@@ -19,8 +19,7 @@
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
-/* Tables with a row per event are packed, because there are millions of rows. Never take the
- * address of a packed member. */
+/* Tables with a row per event are packed, for millions of rows. Take no packed member's address. */
 #define VIEW_PACKED __attribute__((packed, aligned(4)))
 
 enum { VIEW_HOST_BITS = 18 };

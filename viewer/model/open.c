@@ -90,8 +90,7 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
         return status;
     }
 #ifdef __GLIBC__
-    malloc_trim(0); /* memory needed only for reading, a seventh of the total, is interleaved with
-                       what is kept */
+    malloc_trim(0); /* a seventh is needed only for reading, between what is kept */
 #endif
     *out_model = model;
     return HAL_OK;

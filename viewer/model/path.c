@@ -282,8 +282,7 @@ static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_
     return best;
 }
 
-/* A thread that never waits and was quiet got its work from another one: most likely from the one
- * that called last before. */
+/* A quiet thread that never waits got its work from another: most likely the last that called. */
 static uint32_t walk_burst(struct walk *w, uint32_t host)
 {
     const struct view_model *m = w->model;

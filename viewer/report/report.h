@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports without a terminal: the same figures as text and as JSON. Removes control characters from
- * text of the file. */
+/* Reports as text and as JSON. Removes control characters from text of the file. */
 #ifndef VIEWER_REPORT_H
 #define VIEWER_REPORT_H
 

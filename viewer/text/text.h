@@ -35,8 +35,7 @@ size_t view_utf8_write(uint32_t character, char out[4]);
 /* Terminal columns of the character: 0, 1 or 2; -1 for control characters. */
 int view_width(uint32_t character);
 
-/* Bytes of the text that fit into `columns`, broken at a blank if there is one, and not between a
- * number and its unit. */
+/* Bytes of the text that fit into `columns`, to a blank if any, not between number and unit. */
 size_t view_fitting(const char *text, int columns);
 
 /* The nearest ASCII character. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one takes along: the locator of the selection, a command that shows or proves the same, and
- * the frame as a picture. */
+/* What one takes along: the selection's locator, a command that shows or proves it, the picture. */
 #include "viewer/findings/findings.h"
 #include "viewer/text/text.h"
 #include "viewer/ui/panes.h"
@@ -27,8 +26,7 @@ static void copy_locator(struct view *view, int key)
     say_copied(view);
 }
 
-/* The selected finding, or while nothing is selected the first one with a command; NULL: none, or
- * its panel does not exist. */
+/* The selected finding, or without a selection the first one with a command; NULL: none. */
 static const struct view_finding *finding_to_copy(struct view *view, uint32_t submission)
 {
     if (view->panel != VIEW_PANEL_FINDINGS)

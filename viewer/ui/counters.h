@@ -41,8 +41,7 @@ void view_counter_text(enum view_counter which, double level, char *out, size_t 
 
 /* ---- On the screen: meters.c -------------------------------------------------------------- */
 
-/* How many rows they want; draws them into the last rows of the area, at most half of it, and
- * returns the number used. */
+/* How many rows they want; draws them into at most the lower half, and returns the number used. */
 int view_meter_rows(const struct view *view);
 int view_meters_draw(struct view *view, struct view_area area);
 /* The values at the cursor. */

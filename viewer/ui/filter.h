@@ -40,8 +40,7 @@ struct view_filter {
     uint64_t passed, of;        /* events, not counting tracks that repeat others */
 };
 
-/* Creates a filter, which takes effect once it is applied. HAL_INVALID: the message names the wrong
- * term. HAL_NO_MEMORY. */
+/* Creates a filter, to be applied. HAL_INVALID: the message names the wrong term. HAL_NO_MEMORY. */
 enum hal_status view_filter_create(const struct view_model *model, const char *text,
                                    struct view_filter **out_filter) HAL_CHECKED;
 /* Examines every event, once. HAL_NO_MEMORY; HAL_TIMEOUT: the task (NULL: none) was stopped. */

@@ -273,8 +273,7 @@ struct view_axis {
 void view_draw_commands(const struct view_axis *axis, uint32_t submission, int column, int count);
 void view_draw_barriers(const struct view_axis *axis, uint32_t submission, int column, int count);
 
-/* history.c: how far lines go from the selected event. The critical path on the drawn tracks; of
- * the selected submission. */
+/* history.c: how far lines go from the selection. The critical path as drawn; of the selection. */
 enum view_flow view_flow_of(const struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bookmarks, and a measured range: how long it is, how busy the device was in it, why it was idle,
- * and which kernels ran. */
+/* Bookmarks, and a measured range: its length, how busy the device was, why idle, which kernels. */
 #include "viewer/text/text.h"
 #include "viewer/ui/job.h"
 #include "viewer/ui/panels/kernels.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Restores the state of a view in a view of a later reading of the file: each part finds its
- * objects again by id. */
+/* Restores a view's state for a later reading of the file: each part finds its objects by id. */
 #ifndef VIEWER_RESTORE_H
 #define VIEWER_RESTORE_H
 

@@ -38,8 +38,7 @@ static bool is_looked_at(const struct view *view, uint32_t track)
            (!seek->in_devices || l->kind == VIEW_TRACK_DEVICE);
 }
 
-/* The number of the track's events before the start position. Of events at the same moment, those
- * of lower tracks come later. */
+/* How many of the track's events are before the start. At one moment, lower tracks come later. */
 static size_t first_place(const struct view *view, uint32_t index)
 {
     const struct view_seek *seek = view_seek_of(view);

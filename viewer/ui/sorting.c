@@ -11,8 +11,7 @@ struct sortable {
     uint32_t row;
 };
 
-/* Merges two runs of `length`, or what is left of them. Elements of the first run precede equal
- * ones of the second. */
+/* Merges two runs of `length`, or their rest. The first run's elements precede equal ones. */
 static void merge(const struct sortable *from, struct sortable *to, size_t first, size_t length,
                   size_t count)
 {

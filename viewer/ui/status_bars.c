@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* As much as fits of: how much work this is, then where it ran; the device's utilisation comes
- * last, and is always kept. */
+/* What fits of: how much work, where it ran; the device's utilisation is last and always kept. */
 static void add_facts(const struct view_model *m, int columns, char *out, size_t bytes)
 {
     enum { DRIVER, TIME, SUBMISSIONS, DISPATCHES, BUSY, FACTS };

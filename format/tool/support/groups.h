@@ -33,8 +33,7 @@ struct groups {
 enum hal_status groups_open(struct groups *groups, struct groups_all *all,
                             const struct trace_header *header) HAL_CHECKED;
 void groups_note(struct groups *groups, uint64_t number);
-/* HAL_UNSUPPORTED: the numbers become too large. HAL_CORRUPT: a noted number belongs to none of its
- * trace's captures. */
+/* HAL_UNSUPPORTED: the numbers become too large. HAL_CORRUPT: a number belongs to no capture. */
 enum hal_status groups_number(struct groups_all *all) HAL_CHECKED;
 /* The new number of a noted one. */
 uint64_t groups_new_number(const struct groups *groups, uint64_t number);

@@ -100,8 +100,7 @@ enum hal_status tool_write_bytes(struct trace_text *text, bool is_end) HAL_CHECK
 
 /* ---- Commands that write a trace ---------------------------------------------------------- */
 
-/* Their options: -o, -f and --level, `usual` by default. `member` is a struct
- * trace_rewrite_options. */
+/* -o, -f and --level (default: `usual`), into `member`, a struct trace_rewrite_options. */
 enum hal_status tool_take_level(void *user, const struct hal_option *option,
                                 char *value) HAL_CHECKED;
 #define TOOL_OUTPUT_OPTIONS(type, member, usual)                                                   \

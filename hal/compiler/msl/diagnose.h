@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts the compiler's output to messages for the author of a kernel. Private to
- * hal/compiler/msl. */
+/* Converts the compiler's output to messages for the author of a kernel. Private to the folder. */
 #ifndef HAL_MSL_DIAGNOSE_H
 #define HAL_MSL_DIAGNOSE_H
 

@@ -24,8 +24,7 @@ struct header {
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
 
-/* Names that a source may include: all mean macros.h. What those for a GPU alone declare is refused
- * where it is used. */
+/* Names that a source may include: all mean macros.h. What is for a GPU alone is refused in use. */
 static const char *const includable[] = {
     "metal_stdlib",
     "metal_algorithm",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our own compilation programs: their paths and identities. Their output depends on their sources
- * and linked libraries, not on where and when they were built: each reports a digest of those on
- * request, once per file. */
+ * and linked libraries: each reports a digest of those on request, once per file. */
 #include "hal/base/os.h"
 #include "hal/compiler/msl/process.h"
 #include "hal/compiler/msl/toolchain.h"

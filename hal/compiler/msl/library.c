@@ -62,8 +62,7 @@ struct code {
 };
 
 /* The executable part of the module that contains an address. Called with the loader's lock held,
- * which ThreadSanitizer does not know: it would report a race with a module loaded later at the
- * address of an unloaded one. */
+ * which ThreadSanitizer does not know: it would report races between modules at one address. */
 __attribute__((no_sanitize("thread"))) static int find_code(struct dl_phdr_info *info, size_t bytes,
                                                             void *user)
 {
@@ -187,8 +186,7 @@ static enum hal_status unknown_name(const struct msl_library *library, const cha
     return status;
 }
 
-/* By its whole name, else by the part after the namespaces: `*out_other` is then a second kernel
- * with it. NULL: none. */
+/* By its whole name, else by the part after the namespaces; `*out_other`: a second one, or NULL. */
 static const struct msl_function *find_function(const struct msl_library *library, const char *name,
                                                 const struct msl_function **out_other)
 {

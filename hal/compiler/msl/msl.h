@@ -54,8 +54,7 @@ struct msl_constant {
     uint64_t bits; /* only those that the type has are used */
 };
 
-/* The group size that a kernel will run with: its loops are compiled for that size. Any other still
- * works, on fibers. */
+/* The group size that a kernel's loops are compiled for. Any other still works, on fibers. */
 struct msl_group_size {
     const char *kernel; /* as for msl_library_find; unknown names are ignored */
     uint32_t size[3];

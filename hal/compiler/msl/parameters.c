@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's parameters: the description of each for entry.h, and assertions that report errors in
- * the user's terms and lines. */
+/* A kernel's parameters: descriptions for entry.h, and assertions in the user's terms and lines. */
 #include "hal/compiler/msl/unit.h"
 
 #include <string.h>

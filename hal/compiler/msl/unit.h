@@ -101,8 +101,7 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
 /* What the program requires besides a C++ compiler. */
 struct msl_demands {
     bool needs_sync; /* threads of a kernel may wait for each other */
-    bool shifts;     /* it shifts or divides by possibly out-of-range numbers, which C++ leaves
-                        undefined */
+    bool shifts;     /* or divides by numbers that may be undefined in C++ */
 };
 
 /* Performs all of the above: preprocessed MSL in, C++ out. `source` is not preprocessed. */

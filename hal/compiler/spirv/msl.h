@@ -13,8 +13,7 @@ enum hal_status spirv_cross_create(const struct spirv_module *module,
 void spirv_cross_destroy(struct spirv_cross *cross);
 
 /* Appends the entry point's source, with everything that it needs, and stores its buffers' slots.
- * The kernel is named `kernel`, in namespace `kernel`_. HAL_UNSUPPORTED: the message names what has
- * no MSL equivalent. */
+ * The kernel is named `kernel`, in namespace `kernel`_. HAL_UNSUPPORTED: names what MSL lacks. */
 enum hal_status spirv_cross_translate(struct spirv_cross *cross, const char *name,
                                       const char *kernel, struct spirv_entry *out_entry,
                                       struct msl_text *text) HAL_CHECKED;

@@ -113,8 +113,7 @@ struct hal_engine_ops {
     size_t submission_bytes; /* size of the driver's struct around struct hal_work, zeroed */
     size_t command_bytes;
 
-    /* Fills in the driver's part. If it fails, or if the submission is refused later, `release` and
-     * `free` are called. */
+    /* Fills in the driver's part. `release` and `free` follow if it fails, or is refused later. */
     enum hal_status (*prepare)(struct hal_work *work, const struct hal_submission *source);
 
     /* The waits are over, or the submission has failed. True: it has already ended; false:

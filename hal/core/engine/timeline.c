@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a semaphore is by itself: the value, the rule that it rises, the failure; and when a thread
- * has waited long enough. */
+/* What a semaphore is by itself: a value that rises, a failure; and the ends of threads' waits. */
 #include "hal/base/mem.h"
 #include "hal/core/engine/parts.h"
 

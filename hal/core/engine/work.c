@@ -62,8 +62,7 @@ static void retire_locked(struct hal_work *work, struct hal_changes *changes)
     hal_fifo_push(&changes->ended, &work->link);
 }
 
-/* Several threads may report ends. Submissions to one queue rely on their order: values of a
- * semaphore only increase. */
+/* Several threads may report ends. Submissions to a queue rely on their order: values increase. */
 static void advance_locked(struct hal_engine *engine, uint32_t queue, struct hal_changes *changes)
 {
     const size_t link = offsetof(struct hal_work, on_queue);

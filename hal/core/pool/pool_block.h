@@ -28,8 +28,7 @@ void hal_block_free(struct hal_pool_block *block);
 void hal_block_enter_bin(struct hal_pool *pool, struct hal_pool_block *block);
 void hal_block_leave_bin(struct hal_pool *pool, struct hal_pool_block *block);
 
-/* Splits a block that is in no bin after `bytes`; the rest is free like the block was, and in its
- * bin. False: out of memory. */
+/* Splits a block that is in no bin after `bytes`; the free rest is in its bin. False: no memory. */
 bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes);
 
 /* Merges a free block, in its bin, with free neighbours, where their releases are known and few;

@@ -34,8 +34,7 @@ static const struct hal_core core = {
 
 /* ---- Turns and the chain ------------------------------------------------------------------ */
 
-/* One begin, flush or end at a time on a device; no lock is held while it works. False: the others
- * are not done in time. */
+/* One begin, flush or end at a time on a device, without a lock. False: others take too long. */
 static bool try_turn(struct hal_device *device, int64_t deadline_ns)
 {
     bool is_late = false;

@@ -192,8 +192,7 @@ enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t numb
 enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
                            struct msl_worker *worker, uint64_t first, uint64_t last) HAL_CHECKED;
 
-/* Estimated duration of a tile of the op; 0: unknown. The second records how long `tiles` of it,
- * and of what followed, took. */
+/* Estimated duration of a tile of the op; 0: unknown. The second learns from what `tiles` took. */
 uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts);
 void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
                      int64_t ns);

@@ -26,8 +26,7 @@ struct cpu_block {
 
 /* ---- Building ----------------------------------------------------------------------------- */
 
-/* Stages, as bits of enum hal_stage count them. The host has no commands, but a barrier may lead
- * through it to others. */
+/* Stages, by bits of enum hal_stage. The host has no commands, but barriers may lead through it. */
 enum stage { STAGE_TRANSFER, STAGE_DISPATCH, STAGE_HOST, STAGES };
 
 _Static_assert(1 << STAGE_TRANSFER == HAL_STAGE_TRANSFER &&

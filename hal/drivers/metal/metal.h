@@ -81,8 +81,7 @@ struct metal_buffer {
     struct metal_heap *heap; /* NULL: separate memory */
     enum metal_heap_kind heap_kind;
     MTLStorageMode storage;
-    /* Managed memory. The lock is for readers: parts of a buffer may have threads of their own.
-     * Work takes no lock. */
+    /* Managed memory. The lock is for readers on several threads; work takes no lock. */
     pthread_mutex_t reading;
     _Atomic uint32_t writers; /* pending work that may write any part of it */
     _Atomic bool host_stale;  /* the device may have written since all of it was last read */

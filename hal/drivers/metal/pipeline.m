@@ -102,8 +102,7 @@ static MTLFunctionConstantValues *make_values(const struct hal_executable_desc *
     return values;
 }
 
-/* A kernel with function constants can only be asked for them until it is specialized, also where
- * none of them has a value. */
+/* A kernel with function constants says which until it is specialized, even without values. */
 static enum hal_status find_function(id<MTLLibrary> library, const struct hal_executable_desc *desc,
                                      const char *name, bool specialize,
                                      id<MTLFunction> *out_function)

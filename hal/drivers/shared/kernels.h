@@ -43,8 +43,7 @@ enum hal_status hal_kernel_translate(const struct hal_executable_desc *desc,
 
 /* ---- Reflection ---------------------------------------------------------------------------- */
 
-/* Lists the bindings of a layout, for drivers that cannot reflect argument buffers. The caller owns
- * the list. HAL_NO_MEMORY. */
+/* Lists a layout's bindings, as argument buffers have no reflection. The caller owns the list. */
 enum hal_status hal_kernel_list_layout(const struct hal_entry_point *wanted,
                                        const struct hal_pipeline_layout *layout,
                                        struct hal_entry_binding **out_bindings,

@@ -98,8 +98,7 @@ static VkEvent find_signal(const struct vulkan_builder *builder, const struct ha
     while (i > 0 && builder->signals[i - 1].event != event)
         i--;
     if (i == 0)
-        return VK_NULL_HANDLE; /* hal_command_buffer_end has checked that each is signalled before
-                                */
+        return VK_NULL_HANDLE; /* hal_command_buffer_end has checked that it is signalled */
     *io_stages |= builder->signals[i - 1].stages;
     return builder->program->events[i - 1];
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a module needs and the device may lack. Vulkan itself says nothing about either: such a
- * module does anything. */
+/* What a module needs and the device may lack, of which Vulkan says nothing: it may do anything. */
 #include "hal/base/text.h"
 #include "hal/compiler/spirv/module.h"
 #include "hal/drivers/vulkan/vulkan.h"

@@ -183,8 +183,7 @@ struct vulkan_entry {
     uint32_t set_count;
     bool is_pushed; /* set 0 uses push descriptors */
     uint32_t constant_bytes;
-    bool carries_constants; /* more than the device's push constants: they are in a buffer, in set 0
-                             */
+    bool carries_constants; /* too many to push: they are in a buffer, in set 0 */
     uint32_t binding_count;
     struct spirv_binding bindings[SPIRV_MAX_BINDINGS]; /* sorted by set and binding */
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread loops around a region: how many iterations, in which order, and what each iteration's
- * thread is called. */
+/* The thread loops around a region: how many iterations, in which order, and each one's thread. */
 #include "hal/compiler/msl/fission/split.h"
 
 #include <llvm-c/DebugInfo.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is computed once per region instead of once per thread, and which regions then still need a
- * loop over the threads. */
+/* What is computed once per region, not per thread, and which regions still need a thread loop. */
 #include "hal/compiler/msl/fission/split.h"
 
 bool split_is_start_phi(ir_value value, const struct region *region)

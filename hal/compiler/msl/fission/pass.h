@@ -68,8 +68,7 @@ void fission_mark_start(struct fission *f, ir_block block);
  *   tile fission.collect.i2N(pair)   all lanes wait
  * False: no kernel that can be split. */
 bool fission_prepare(struct fission *f);
-/* Call when the optimiser is done with single threads: group variables, which were made to escape
- * until then, no longer do. */
+/* Call when the optimiser is done with single threads: group variables no longer escape. */
 void fission_keep_group_variables(struct fission *f);
 bool fission_uses_simd(const struct fission *f);
 /* Whether threads wait for each other at this call, in this stage. */
