@@ -70,15 +70,7 @@ fail_label:
     return status;
 }
 
-void hal_buffer_retain(struct hal_buffer *buffer)
-{
-    hal_object_retain(buffer ? &buffer->object : NULL);
-}
-
-void hal_buffer_release(struct hal_buffer *buffer)
-{
-    hal_object_release(buffer ? &buffer->object : NULL);
-}
+HAL_REFERENCED(hal_buffer)
 
 uint64_t hal_buffer_bytes(const struct hal_buffer *buffer)
 {

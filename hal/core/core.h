@@ -168,6 +168,17 @@ void hal_object_publish(struct hal_object *object, struct hal_device *device, ch
 enum hal_status hal_object_announce(struct hal_object *object, enum hal_object_kind kind,
                                     struct hal_device *device, const char *label) HAL_CHECKED;
 
+/* Defines name_retain and name_release of struct name, which begins with its object. */
+#define HAL_REFERENCED(name)                                                                       \
+    void name##_retain(struct name *self)                                                          \
+    {                                                                                              \
+        hal_object_retain(self ? &self->object : NULL);                                            \
+    }                                                                                              \
+    void name##_release(struct name *self)                                                         \
+    {                                                                                              \
+        hal_object_release(self ? &self->object : NULL);                                           \
+    }
+
 /* With the gate closed: opens it and destroys objects released meanwhile. */
 void hal_objects_reopen(struct hal_device *device);
 void hal_objects_each(struct hal_device *device,

@@ -30,15 +30,7 @@ enum hal_status hal_event_create(struct hal_device *device, const char *label,
     return HAL_OK;
 }
 
-void hal_event_retain(struct hal_event *event)
-{
-    hal_object_retain(event ? &event->object : NULL);
-}
-
-void hal_event_release(struct hal_event *event)
-{
-    hal_object_release(event ? &event->object : NULL);
-}
+HAL_REFERENCED(hal_event)
 
 /* ---- Signals and waits -------------------------------------------------------------------- */
 

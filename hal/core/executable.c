@@ -227,15 +227,7 @@ enum hal_status hal_executable_compile(struct hal_device *device,
     return status;
 }
 
-void hal_executable_retain(struct hal_executable *executable)
-{
-    hal_object_retain(executable ? &executable->object : NULL);
-}
-
-void hal_executable_release(struct hal_executable *executable)
-{
-    hal_object_release(executable ? &executable->object : NULL);
-}
+HAL_REFERENCED(hal_executable)
 
 /* ---- Reflection --------------------------------------------------------------------------- */
 

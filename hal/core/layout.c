@@ -48,15 +48,7 @@ enum hal_status hal_set_layout_create(struct hal_device *device,
     return HAL_OK;
 }
 
-void hal_set_layout_retain(struct hal_set_layout *layout)
-{
-    hal_object_retain(layout ? &layout->object : NULL);
-}
-
-void hal_set_layout_release(struct hal_set_layout *layout)
-{
-    hal_object_release(layout ? &layout->object : NULL);
-}
+HAL_REFERENCED(hal_set_layout)
 
 /* ---- Pipeline layouts --------------------------------------------------------------------- */
 
@@ -103,15 +95,7 @@ enum hal_status hal_pipeline_layout_create(struct hal_device *device,
     return HAL_OK;
 }
 
-void hal_pipeline_layout_retain(struct hal_pipeline_layout *layout)
-{
-    hal_object_retain(layout ? &layout->object : NULL);
-}
-
-void hal_pipeline_layout_release(struct hal_pipeline_layout *layout)
-{
-    hal_object_release(layout ? &layout->object : NULL);
-}
+HAL_REFERENCED(hal_pipeline_layout)
 
 /* ---- Pushing ------------------------------------------------------------------------------ */
 

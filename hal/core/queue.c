@@ -169,15 +169,7 @@ fail_label:
     return status;
 }
 
-void hal_semaphore_retain(struct hal_semaphore *semaphore)
-{
-    hal_object_retain(semaphore ? &semaphore->object : NULL);
-}
-
-void hal_semaphore_release(struct hal_semaphore *semaphore)
-{
-    hal_object_release(semaphore ? &semaphore->object : NULL);
-}
+HAL_REFERENCED(hal_semaphore)
 
 enum hal_status hal_semaphore_query(struct hal_semaphore *semaphore, uint64_t *out_value)
 {

@@ -118,15 +118,7 @@ fail:
     return status;
 }
 
-void hal_command_buffer_retain(struct hal_command_buffer *commands)
-{
-    hal_object_retain(commands ? &commands->object : NULL);
-}
-
-void hal_command_buffer_release(struct hal_command_buffer *commands)
-{
-    hal_object_release(commands ? &commands->object : NULL);
-}
+HAL_REFERENCED(hal_command_buffer)
 
 /* ---- Recording ---------------------------------------------------------------------------- */
 

@@ -88,15 +88,7 @@ enum hal_status hal_channel_create(struct hal_device *const *devices, size_t cou
     return hal_restore_message(&kept, status);
 }
 
-void hal_channel_retain(struct hal_channel *channel)
-{
-    hal_object_retain(channel ? &channel->object : NULL);
-}
-
-void hal_channel_release(struct hal_channel *channel)
-{
-    hal_object_release(channel ? &channel->object : NULL);
-}
+HAL_REFERENCED(hal_channel)
 
 enum hal_status hal_channel_get_info(const struct hal_channel *channel,
                                      struct hal_channel_info *out_info)
