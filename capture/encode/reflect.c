@@ -10,11 +10,9 @@ enum { MOST_BINDINGS = 16384 };
 static bool add_bindings(struct capture_bindings *all, size_t *capacity, uint32_t entry,
                          const struct hal_entry_info *info)
 {
-    void *list = all->list;
     if (info->binding_count > MOST_BINDINGS - all->count ||
-        !hal_grow(&list, capacity, all->count + info->binding_count + 1, sizeof *all->list))
+        !HAL_GROW(all->list, capacity, all->count + info->binding_count + 1))
         return false;
-    all->list = list;
     for (size_t i = 0; i < info->binding_count; i++) {
         const struct hal_entry_binding *binding = &info->bindings[i];
         all->list[all->count++] = (struct trace_entry_binding){.entry = entry,

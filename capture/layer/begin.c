@@ -138,12 +138,9 @@ static void read_command_line(struct process *process)
     const char *end = process->command_line + (bytes > 0 ? bytes : 0);
     size_t capacity = 0;
     for (char *at = process->command_line; at < end; at += strlen(at) + 1) {
-        void *arguments = process->arguments;
         process->command_line[bytes] = '\0';
-        if (!hal_grow(&arguments, &capacity, process->argument_count + 1,
-                      sizeof *process->arguments))
+        if (!HAL_GROW(process->arguments, &capacity, process->argument_count + 1))
             return;
-        process->arguments = arguments;
         process->arguments[process->argument_count++] = at;
     }
 }

@@ -18,12 +18,10 @@ struct objects {
 static void collect_object(void *user, struct hal_object *object)
 {
     struct objects *objects = user;
-    void *list = objects->list;
-    if (!hal_grow(&list, &objects->capacity, objects->count + 1, sizeof *objects->list)) {
+    if (!HAL_GROW(objects->list, &objects->capacity, objects->count + 1)) {
         objects->failed = true;
         return;
     }
-    objects->list = list;
     objects->list[objects->count++] = object;
 }
 
@@ -287,12 +285,10 @@ struct mappings {
 static void collect_mapping(void *user, const struct hal_mapping *mapping)
 {
     struct mappings *mappings = user;
-    void *list = mappings->list;
-    if (!hal_grow(&list, &mappings->capacity, mappings->count + 1, sizeof *mappings->list)) {
+    if (!HAL_GROW(mappings->list, &mappings->capacity, mappings->count + 1)) {
         mappings->failed = true;
         return;
     }
-    mappings->list = list;
     mappings->list[mappings->count++] = *mapping;
 }
 

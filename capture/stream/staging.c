@@ -215,10 +215,8 @@ static void heap_pop(struct capture_staging *staging)
 enum hal_status capture_staging_release(struct capture_staging *staging, uint64_t position,
                                         uint64_t bytes)
 {
-    void *array = staging->released;
-    const bool grown = hal_grow(&array, &staging->released_capacity, staging->released_count + 1,
-                                sizeof *staging->released);
-    staging->released = array;
+    const bool grown =
+        HAL_GROW(staging->released, &staging->released_capacity, staging->released_count + 1);
     if (!grown)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu ranges of released contents",
                         staging->released_count + 1);

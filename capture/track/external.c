@@ -53,10 +53,8 @@ static struct capture_semaphore *add_locked(struct capture_external *external,
                                             const struct hal_semaphore *semaphore, uint64_t value)
 {
     uint32_t index;
-    void *list = external->list;
-    if (!hal_grow(&list, &external->capacity, external->count + 1, sizeof *external->list))
+    if (!HAL_GROW(external->list, &external->capacity, external->count + 1))
         return NULL;
-    external->list = list;
     struct capture_semaphore *added = capture_semaphore_create(value);
     if (added &&
         !hal_idmap_add(&external->ids, semaphore->object.id, (uint32_t)external->count, &index)) {

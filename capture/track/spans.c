@@ -19,14 +19,12 @@ void capture_spans_finish(struct capture_spans *spans)
 
 void capture_spans_add(struct capture_spans *spans, uint64_t begin, uint64_t end)
 {
-    void *list = spans->list;
     if (begin >= end || spans->everything)
         return;
-    if (!hal_grow(&list, &spans->capacity, spans->count + 1, sizeof *spans->list)) {
+    if (!HAL_GROW(spans->list, &spans->capacity, spans->count + 1)) {
         spans->everything = true;
         return;
     }
-    spans->list = list;
     spans->list[spans->count++] = (struct capture_span){begin, end};
 }
 

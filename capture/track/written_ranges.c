@@ -9,14 +9,12 @@
 static void add(struct capture_written_ranges *writes, struct hal_buffer *buffer, uint64_t offset,
                 uint64_t bytes)
 {
-    void *list = writes->list;
     if (bytes == 0 || writes->failed)
         return;
-    if (!hal_grow(&list, &writes->capacity, writes->count + 1, sizeof *writes->list)) {
+    if (!HAL_GROW(writes->list, &writes->capacity, writes->count + 1)) {
         writes->failed = true;
         return;
     }
-    writes->list = list;
     writes->list[writes->count++] = (struct capture_written_range){
         .buffer = buffer, .id = buffer->object.id, .begin = offset, .end = offset + bytes};
 }

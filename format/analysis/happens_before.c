@@ -129,11 +129,8 @@ bool trace_moment_is_over(const struct trace_happens_before *order,
 
 static bool push(struct trace_order_semaphore *semaphore, struct trace_order_held *held)
 {
-    void *heap = semaphore->heap;
-    if (!hal_grow(&heap, &semaphore->heap_capacity, semaphore->heap_count + 1,
-                  sizeof(struct trace_order_held *)))
+    if (!HAL_GROW(semaphore->heap, &semaphore->heap_capacity, semaphore->heap_count + 1))
         return false;
-    semaphore->heap = heap;
     size_t at = semaphore->heap_count++;
     for (; at && semaphore->heap[(at - 1) / 2]->awaited > held->awaited; at = (at - 1) / 2)
         semaphore->heap[at] = semaphore->heap[(at - 1) / 2];
@@ -174,11 +171,8 @@ static void free_held(struct trace_happens_before *order, struct trace_order_hel
 static struct trace_order_semaphore *semaphore_of(struct trace_happens_before *order, uint64_t id)
 {
     uint32_t index;
-    void *semaphores = order->semaphores;
-    if (!hal_grow(&semaphores, &order->semaphore_capacity, order->semaphore_count + 1,
-                  sizeof *order->semaphores))
+    if (!HAL_GROW(order->semaphores, &order->semaphore_capacity, order->semaphore_count + 1))
         return NULL;
-    order->semaphores = semaphores;
     if (!hal_idmap_add(&order->semaphore_ids, id, (uint32_t)order->semaphore_count, &index))
         return NULL;
     if (index == order->semaphore_count)
@@ -238,10 +232,8 @@ static enum hal_status raise(struct trace_happens_before *order, uint64_t id, ui
         return HAL_OK;
     if (semaphore->count == TRACE_ORDER_VALUES)
         drop_values(order, semaphore);
-    void *values = semaphore->values;
-    if (!hal_grow(&values, &semaphore->capacity, semaphore->count + 1, sizeof *semaphore->values))
+    if (!HAL_GROW(semaphore->values, &semaphore->capacity, semaphore->count + 1))
         return no_memory();
-    semaphore->values = values;
     semaphore->values[semaphore->count++] = (struct reached){value, trace_clock_retain(clock)};
     while (semaphore->heap_count && semaphore->heap[0]->awaited <= value)
         make_ready(order, pop(semaphore));

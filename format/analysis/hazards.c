@@ -70,12 +70,8 @@ enum hal_status trace_hazards_end(struct trace_hazards *hazards)
 static bool room(struct trace_hazards *hazards, void *list, size_t *capacity, size_t wanted,
                  size_t bytes_each)
 {
-    void *array;
-    memcpy(&array, list, sizeof array);
-    if (!hal_grow(&array, capacity, wanted, bytes_each))
+    if (!hal_grow_typed(list, capacity, wanted, bytes_each))
         hazards->failed = true;
-    else
-        memcpy(list, &array, sizeof array);
     return !hazards->failed;
 }
 

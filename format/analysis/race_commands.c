@@ -81,12 +81,10 @@ static void add_access(void *user, const struct trace_access *access)
 {
     struct seal_walk *s = user;
     struct trace_race_commands *commands = s->commands;
-    void *list = commands->list;
-    if (!hal_grow(&list, &commands->capacity, commands->count + 1, sizeof *commands->list)) {
+    if (!HAL_GROW(commands->list, &commands->capacity, commands->count + 1)) {
         s->failed = true;
         return;
     }
-    commands->list = list;
     struct trace_race_access *added = &commands->list[commands->count++];
     *added = (struct trace_race_access){.buffer = access->buffer,
                                         .begin = access->begin,

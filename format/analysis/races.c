@@ -62,10 +62,8 @@ static enum hal_status keep_race(struct trace_races *races, const struct trace_r
         return HAL_OK;
     if ((race->declared ? all - possible : possible) >= TRACE_RACES_KEPT)
         return HAL_OK;
-    void *list = races->list;
-    if (!hal_grow(&list, &races->list_capacity, races->list_count + 1, sizeof *races->list))
+    if (!HAL_GROW(races->list, &races->list_capacity, races->list_count + 1))
         return no_memory();
-    races->list = list;
     races->list[races->list_count++] = *race;
     races->kept_possible += !race->declared;
     return HAL_OK;
@@ -151,11 +149,8 @@ static void forget(struct trace_races *races, struct trace_race_buffer *buffer)
 static struct trace_race_buffer *buffer_of(struct trace_races *races, uint64_t id)
 {
     uint32_t index;
-    void *buffers = races->buffers;
-    if (!hal_grow(&buffers, &races->buffer_capacity, races->buffer_count + 1,
-                  sizeof *races->buffers))
+    if (!HAL_GROW(races->buffers, &races->buffer_capacity, races->buffer_count + 1))
         return NULL;
-    races->buffers = buffers;
     if (!hal_idmap_add(&races->buffer_ids, id, (uint32_t)races->buffer_count, &index))
         return NULL;
     if (index == races->buffer_count)
@@ -193,11 +188,8 @@ static enum hal_status add_commands(struct trace_races *races, uint64_t id,
                                     struct trace_race_commands *commands)
 {
     uint32_t index;
-    void *list = races->commands;
-    if (!hal_grow(&list, &races->command_capacity, races->command_count + 1,
-                  sizeof(struct trace_race_commands *)))
+    if (!HAL_GROW(races->commands, &races->command_capacity, races->command_count + 1))
         return no_memory();
-    races->commands = list;
     if (!hal_idmap_add(&races->command_ids, id, (uint32_t)races->command_count, &index))
         return no_memory();
     if (index == races->command_count)
@@ -358,10 +350,8 @@ static bool is_for_queue(const struct trace_races *races, const struct trace_eve
 static enum hal_status take_call(struct trace_races *races, const struct trace_event *event)
 {
     uint32_t index;
-    void *calls = races->calls;
-    if (!hal_grow(&calls, &races->call_capacity, races->call_count + 1, sizeof *races->calls))
+    if (!HAL_GROW(races->calls, &races->call_capacity, races->call_count + 1))
         return no_memory();
-    races->calls = calls;
     if (!hal_idmap_add(&races->call_threads, event->thread, (uint32_t)races->call_count, &index))
         return no_memory();
     if (index == races->call_count)
@@ -436,12 +426,9 @@ static enum hal_status take_executable(struct trace_races *races,
                                        const struct trace_executable_create *create)
 {
     uint32_t index;
-    void *kernels = races->kernels;
     HAL_TRY(trace_reflection_add(&races->reflection, create->executable, create));
-    if (!hal_grow(&kernels, &races->kernel_capacity, races->kernel_count + 1,
-                  sizeof *races->kernels))
+    if (!HAL_GROW(races->kernels, &races->kernel_capacity, races->kernel_count + 1))
         return no_memory();
-    races->kernels = kernels;
     if (!hal_idmap_add(&races->kernel_ids, create->executable, (uint32_t)races->kernel_count,
                        &index))
         return no_memory();

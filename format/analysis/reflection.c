@@ -29,15 +29,13 @@ enum hal_status trace_reflection_add(struct trace_reflection *reflection, uint64
                                      const struct trace_executable_create *record)
 {
     uint32_t index;
-    void *lists = reflection->lists;
     if (!(record->flags & TRACE_FLAG_REFLECTED) || !trace_reflection_is_sound(record) ||
         hal_idmap_find(&reflection->ids, id, &index))
         return HAL_OK;
     const size_t bytes = record->binding_count * sizeof(struct trace_entry_binding);
     struct trace_entry_binding *bindings = hal_alloc(1, bytes ? bytes : 1);
-    const bool grown = bindings && hal_grow(&lists, &reflection->capacity, reflection->count + 1,
-                                            sizeof *reflection->lists);
-    reflection->lists = lists;
+    const bool grown =
+        bindings && HAL_GROW(reflection->lists, &reflection->capacity, reflection->count + 1);
     if (!grown || !hal_idmap_add(&reflection->ids, id, (uint32_t)reflection->count, &index)) {
         free(bindings);
         return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of %zu executables",

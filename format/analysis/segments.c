@@ -69,12 +69,9 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
     uint32_t index;
     if (hal_idmap_find(&walk->events, event, &index))
         return &walk->signals[index];
-    void *signals = walk->signals;
-    const bool good =
-        walk->signal_count < UINT32_MAX - 1 &&
-        hal_grow(&signals, &walk->signal_capacity, walk->signal_count + 1, sizeof *walk->signals) &&
-        hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index);
-    walk->signals = signals;
+    const bool good = walk->signal_count < UINT32_MAX - 1 &&
+                      HAL_GROW(walk->signals, &walk->signal_capacity, walk->signal_count + 1) &&
+                      hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index);
     if (!good) {
         walk->hazards->failed = true;
         return NULL;

@@ -99,13 +99,11 @@ static enum hal_status add_table(struct trace_symbols *s, const Elf64_Shdr *tabl
         return HAL_OK;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
-        void *list = s->symbols;
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_value ||
             symbol->st_name >= names->sh_size)
             continue;
-        if (!hal_grow(&list, &s->capacity, s->count + 1, sizeof *s->symbols))
+        if (!HAL_GROW(s->symbols, &s->capacity, s->count + 1))
             return hal_fail(HAL_NO_MEMORY, "no memory for %zu symbols", s->count);
-        s->symbols = list;
         s->symbols[s->count++] =
             (struct trace_symbol){symbol->st_value, symbol->st_size,
                                   (const char *)s->data + names->sh_offset + symbol->st_name};

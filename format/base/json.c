@@ -11,13 +11,11 @@
 
 static bool reserve(struct trace_text *text, size_t bytes)
 {
-    void *data = text->data;
     if (text->is_failed || bytes > SIZE_MAX - text->bytes ||
-        !hal_grow(&data, &text->capacity, text->bytes + bytes, 1)) {
+        !HAL_GROW(text->data, &text->capacity, text->bytes + bytes)) {
         text->is_failed = true;
         return false;
     }
-    text->data = data;
     return true;
 }
 

@@ -9,14 +9,11 @@
 enum hal_status trace_channels_take(struct trace_channels *channels,
                                     const struct trace_channel_create *record)
 {
-    void *list = channels->list;
     uint32_t row = 0;
     if (record->head.status != HAL_OK)
         return HAL_OK; /* there is no such channel */
-    const bool has_room =
-        channels->count < UINT32_MAX - 1 &&
-        hal_grow(&list, &channels->capacity, channels->count + 1, sizeof *channels->list);
-    channels->list = list;
+    const bool has_room = channels->count < UINT32_MAX - 1 &&
+                          HAL_GROW(channels->list, &channels->capacity, channels->count + 1);
     if (!has_room ||
         !hal_idmap_add(&channels->ids, record->channel, (uint32_t)channels->count, &row))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu channels", channels->count + 1);

@@ -106,10 +106,8 @@ static enum hal_status add_number(struct trace_numbered *numbered, uint32_t id,
                                   const struct trace_event *record)
 {
     const size_t old = numbered->capacity;
-    void *records = numbered->records;
-    if (!hal_grow(&records, &numbered->capacity, (size_t)id + 1, sizeof *numbered->records))
+    if (!HAL_GROW(numbered->records, &numbered->capacity, (size_t)id + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for number %u", id);
-    numbered->records = records;
     if (numbered->capacity > old)
         memset(numbered->records + old, 0, (numbered->capacity - old) * sizeof(void *));
     numbered->records[id] = record;

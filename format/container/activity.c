@@ -51,13 +51,11 @@ static void spread(double begin, double end, size_t count, double weight, double
 bool trace_activity_event(struct trace_activity *activity, const struct trace_event *event)
 {
     const struct trace_submission_done *done = (const void *)event;
-    void *works = activity->works;
     if (event->kind != TRACE_SUBMISSION_DONE || event->end_ns <= event->begin_ns ||
         done->queue >= TRACE_MAX_QUEUES)
         return true;
-    if (!hal_grow(&works, &activity->capacity, activity->count + 1, sizeof *activity->works))
+    if (!HAL_GROW(activity->works, &activity->capacity, activity->count + 1))
         return false;
-    activity->works = works;
     activity->works[activity->count++] =
         (struct trace_work){event->begin_ns, event->end_ns, done->queue};
     return true;

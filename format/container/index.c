@@ -87,11 +87,8 @@ enum hal_status trace_directory_add_data(struct trace_directory *directory,
                                          const Haltrace__Note *note, uint64_t note_bytes)
 {
     HAL_TRY(check_note(note, note_bytes));
-    void *data = directory->data;
-    if (!hal_grow(&data, &directory->data_capacity, directory->data_count + 1,
-                  sizeof *directory->data))
+    if (!HAL_GROW(directory->data, &directory->data_capacity, directory->data_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for the directory");
-    directory->data = data;
     directory->data[directory->data_count++] = (struct trace_data_frame){note, note_bytes};
     return HAL_OK;
 }
@@ -139,11 +136,8 @@ enum hal_status trace_directory_add_blobs(struct trace_directory *directory,
                                           uint64_t bytes)
 {
     HAL_TRY(check_blobs(directory, blobs, offset, bytes));
-    void *frames = directory->blobs;
-    if (!hal_grow(&frames, &directory->blobs_capacity, directory->blobs_count + 1,
-                  sizeof *directory->blobs))
+    if (!HAL_GROW(directory->blobs, &directory->blobs_capacity, directory->blobs_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for the directory");
-    directory->blobs = frames;
     directory->blobs[directory->blobs_count++] = (struct trace_blobs_frame){offset, bytes, blobs};
     directory->content_count += blobs->n_size;
     return HAL_OK;

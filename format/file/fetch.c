@@ -42,11 +42,9 @@ enum hal_status trace_reader_content_size(const struct trace_reader *reader, uin
 static enum hal_status list_starts(struct trace_cached_frame *slot, const Haltrace__Blobs *blobs,
                                    uint64_t *out_bytes)
 {
-    void *starts = slot->starts;
     uint64_t at = 0;
-    if (!hal_grow(&starts, &slot->start_capacity, blobs->n_size, sizeof *slot->starts))
+    if (!HAL_GROW(slot->starts, &slot->start_capacity, blobs->n_size))
         return no_memory();
-    slot->starts = starts;
     for (size_t i = 0; i < blobs->n_size; i++) {
         slot->starts[i] = at;
         at += trace_blob_is_elsewhere(blobs, i) ? 0 : blobs->size[i];

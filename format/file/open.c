@@ -309,11 +309,8 @@ static enum hal_status load_frame(struct trace_reader *reader, const struct trac
 
 static enum hal_status add_chunk(struct trace_reader *reader, uint32_t thread, uint32_t events)
 {
-    void *chunks = reader->chunks;
-    if (!hal_grow(&chunks, &reader->chunk_capacity, reader->chunk_count + 1,
-                  sizeof *reader->chunks))
+    if (!HAL_GROW(reader->chunks, &reader->chunk_capacity, reader->chunk_count + 1))
         return no_memory();
-    reader->chunks = chunks;
     reader->chunks[reader->chunk_count++] =
         (struct trace_chunk_entry){.thread = thread, .event_count = events};
     return HAL_OK;

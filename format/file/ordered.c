@@ -72,16 +72,14 @@ static bool overtakes(const struct trace_event *event, const struct trace_event 
 static enum hal_status insert(struct stream *stream, const struct trace_chunk *chunk)
 {
     const struct trace_event *event = chunk->events;
-    void *events = stream->events;
     if (stream->first) {
         stream->count -= stream->first;
-        memmove(events, stream->events + stream->first, stream->count * sizeof *stream->events);
+        memmove(stream->events, stream->events + stream->first,
+                stream->count * sizeof *stream->events);
         stream->first = 0;
     }
-    if (!hal_grow(&events, &stream->capacity, stream->count + chunk->event_count,
-                  sizeof *stream->events))
+    if (!HAL_GROW(stream->events, &stream->capacity, stream->count + chunk->event_count))
         return hal_fail(HAL_NO_MEMORY, "no memory for %u events", chunk->event_count);
-    stream->events = events;
     for (uint32_t i = 0; i < chunk->event_count; i++) {
         size_t at = stream->count++;
         for (; at > 0 && overtakes(event, stream->events[at - 1]); at--)
@@ -136,10 +134,8 @@ static enum hal_status list_streams(struct walk *walk)
             at++;
         if (at < walk->count)
             continue;
-        void *grown = walk->streams;
-        if (!hal_grow(&grown, &capacity, walk->count + 1, sizeof *walk->streams))
+        if (!HAL_GROW(walk->streams, &capacity, walk->count + 1))
             return hal_fail(HAL_NO_MEMORY, "no memory for %zu threads", walk->count + 1);
-        walk->streams = grown;
         walk->streams[walk->count++] = (struct stream){.thread = thread, .next_chunk = i};
     }
     return HAL_OK;

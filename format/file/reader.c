@@ -307,11 +307,8 @@ static enum hal_status list_pieces(struct trace_cached_frame *cached, const Halt
         if (field.number != TRACE_FIELD_CHUNK && field.number != TRACE_FIELD_SEGMENTS)
             return hal_fail(HAL_CORRUPT, "field %u in the wrong frame at byte %" PRIu64,
                             field.number, note->offset);
-        void *pieces = cached->pieces;
-        if (!hal_grow(&pieces, &cached->piece_capacity, cached->piece_count + 1,
-                      sizeof *cached->pieces))
+        if (!HAL_GROW(cached->pieces, &cached->piece_capacity, cached->piece_count + 1))
             return no_memory();
-        cached->pieces = pieces;
         cached->pieces[cached->piece_count++] = field;
     }
     if (status != HAL_NOT_FOUND)

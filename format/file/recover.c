@@ -216,9 +216,7 @@ static enum hal_status take_records(struct recovery *recovery, uint32_t thread, 
 
 static enum hal_status make_room(struct recovery *recovery, uint64_t bytes)
 {
-    void *room = recovery->bytes;
-    const bool grown = hal_grow(&room, &recovery->capacity, (size_t)bytes + 1, 1);
-    recovery->bytes = room;
+    const bool grown = HAL_GROW(recovery->bytes, &recovery->capacity, (size_t)bytes + 1);
     return grown ? HAL_OK : no_memory();
 }
 

@@ -19,9 +19,7 @@ static enum hal_status no_memory(void)
 
 static enum hal_status make_room(struct trace_rewrite *rewrite, uint64_t bytes)
 {
-    void *room = rewrite->bytes;
-    const bool grown = hal_grow(&room, &rewrite->capacity, (size_t)bytes + 8, 1);
-    rewrite->bytes = room;
+    const bool grown = HAL_GROW(rewrite->bytes, &rewrite->capacity, (size_t)bytes + 8);
     return grown ? HAL_OK : no_memory();
 }
 

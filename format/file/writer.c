@@ -191,11 +191,8 @@ static enum hal_status emit(struct trace_writer *writer, struct stream *stream)
         return HAL_OK;
     if (!writer->note)
         HAL_TRY(new_note(writer, HALTRACE__NOTE__KIND__EVENTS, &writer->note));
-    void *pieces = writer->pieces;
-    if (!hal_grow(&pieces, &writer->piece_capacity, writer->piece_count + 1,
-                  sizeof *writer->pieces))
+    if (!HAL_GROW(writer->pieces, &writer->piece_capacity, writer->piece_count + 1))
         return no_memory();
-    writer->pieces = pieces;
     HAL_TRY(describe_events(writer, stream));
     trace_note_segments(writer->note, stream->segments.data, stream->segment_count);
     HAL_TRY(append_chunk(writer, stream));
@@ -320,10 +317,8 @@ static enum hal_status find_stream(struct trace_writer *writer, uint32_t thread,
         return hal_fail(HAL_CORRUPT, "thread number %u, the limit is %u", thread,
                         TRACE_MAX_THREADS);
     const size_t old = writer->stream_capacity;
-    void *streams = writer->streams;
-    if (!hal_grow(&streams, &writer->stream_capacity, (size_t)thread + 1, sizeof(void *)))
+    if (!HAL_GROW(writer->streams, &writer->stream_capacity, (size_t)thread + 1))
         return no_memory();
-    writer->streams = streams;
     for (size_t i = old; i < writer->stream_capacity; i++)
         writer->streams[i] = NULL;
     if (!writer->streams[thread]) {

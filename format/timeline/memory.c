@@ -26,13 +26,10 @@ static void change(struct trace_memory *memory, const struct trace_memory_buffer
 static enum hal_status add(struct trace_memory *memory, const struct trace_buffer_create *create,
                            uint32_t type)
 {
-    void *buffers = memory->buffers;
     const uint32_t fresh = memory->free ? memory->free - 1 : (uint32_t)memory->count;
     uint32_t index = 0;
-    const bool has_room =
-        memory->count < UINT32_MAX - 1 &&
-        hal_grow(&buffers, &memory->capacity, (size_t)fresh + 1, sizeof *memory->buffers);
-    memory->buffers = buffers;
+    const bool has_room = memory->count < UINT32_MAX - 1 &&
+                          HAL_GROW(memory->buffers, &memory->capacity, (size_t)fresh + 1);
     if (!has_room || !hal_idmap_add(&memory->ids, create->buffer, fresh, &index))
         return hal_fail(HAL_NO_MEMORY, "no memory for the sizes of buffers");
     struct trace_memory_buffer *buffer = &memory->buffers[index];

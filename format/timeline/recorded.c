@@ -57,17 +57,14 @@ static void begin_list(struct trace_recorded *recorded, enum trace_remembered_ta
                        uint64_t id)
 {
     struct trace_remembered *table = &recorded->newer[which];
-    void *rows;
     uint32_t row = 0;
     if (recorded->is_bounded && (table->count == BOUNDED_ROWS || table->bytes > BOUNDED_BYTES)) {
         forget(&recorded->older[which]);
         recorded->older[which] = *table;
         *table = (struct trace_remembered){0};
     }
-    rows = table->rows;
-    const bool grown = table->count < UINT32_MAX - 1 &&
-                       hal_grow(&rows, &table->capacity, table->count + 1, sizeof *table->rows);
-    table->rows = rows;
+    const bool grown =
+        table->count < UINT32_MAX - 1 && HAL_GROW(table->rows, &table->capacity, table->count + 1);
     if (!grown || !hal_idmap_add(&table->ids, id, (uint32_t)table->count, &row)) {
         recorded->is_failed = true;
         return;

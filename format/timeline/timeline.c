@@ -25,10 +25,8 @@ enum hal_status trace_timeline_thread(struct trace_timeline *timeline, uint32_t 
     const bool has_name = known && timeline->source.string(timeline->source.of, known->name);
     const uint8_t wanted = has_name ? 2 : 1;
     const size_t old = timeline->thread_capacity;
-    void *threads = timeline->threads;
-    if (!hal_grow(&threads, &timeline->thread_capacity, (size_t)thread + 1, 1))
+    if (!HAL_GROW(timeline->threads, &timeline->thread_capacity, (size_t)thread + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for tracks");
-    timeline->threads = threads;
     if (timeline->thread_capacity > old)
         memset(timeline->threads + old, 0, timeline->thread_capacity - old);
     *out_is_new = timeline->threads[thread] < wanted;
@@ -40,11 +38,8 @@ enum hal_status trace_timeline_thread(struct trace_timeline *timeline, uint32_t 
 static enum hal_status add_track(struct trace_timeline *timeline, const struct trace_track *track,
                                  size_t *out_index)
 {
-    void *tracks = timeline->tracks;
-    if (!hal_grow(&tracks, &timeline->track_capacity, timeline->track_count + 1,
-                  sizeof *timeline->tracks))
+    if (!HAL_GROW(timeline->tracks, &timeline->track_capacity, timeline->track_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for tracks");
-    timeline->tracks = tracks;
     timeline->tracks[timeline->track_count] = *track;
     *out_index = timeline->track_count++;
     return HAL_OK;

@@ -53,13 +53,11 @@ static void raise(uint64_t *most, uint64_t value)
 
 static enum hal_status note_ticket(struct part *part, const struct trace_event *event)
 {
-    void *tickets = part->tickets;
     if (!event->ticket ||
         (part->ticket_count && part->tickets[part->ticket_count - 1].old == event->ticket))
         return HAL_OK;
-    if (!hal_grow(&tickets, &part->ticket_capacity, part->ticket_count + 1, sizeof *part->tickets))
+    if (!HAL_GROW(part->tickets, &part->ticket_capacity, part->ticket_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu tickets", part->ticket_count);
-    part->tickets = tickets;
     part->tickets[part->ticket_count++] =
         (struct ticket){.old = event->ticket, .ns = event->end_ns};
     return HAL_OK;

@@ -95,13 +95,11 @@ struct uses {
 
 static enum hal_status count_use(struct uses *uses, uint32_t stack)
 {
-    void *counts = uses->counts;
     const size_t old = uses->capacity;
     if (!stack)
         return HAL_OK;
-    if (!hal_grow(&counts, &uses->capacity, (size_t)stack + 1, sizeof *uses->counts))
+    if (!HAL_GROW(uses->counts, &uses->capacity, (size_t)stack + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %u stacks", stack);
-    uses->counts = counts;
     if (uses->capacity > old)
         memset(uses->counts + old, 0, (uses->capacity - old) * sizeof *uses->counts);
     uses->counts[stack]++;

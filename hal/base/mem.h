@@ -84,6 +84,20 @@ static inline bool hal_grow(void **array, size_t *capacity, size_t wanted, size_
     return true;
 }
 
+/* The same for an array of any type: `array` is the address of its pointer. */
+static inline bool hal_grow_typed(void *array, size_t *capacity, size_t wanted, size_t bytes_each)
+{
+    void *moved;
+    memcpy(&moved, array, sizeof moved);
+    if (!hal_grow(&moved, capacity, wanted, bytes_each))
+        return false;
+    memcpy(array, &moved, sizeof moved);
+    return true;
+}
+
+#define HAL_GROW(array, capacity, wanted)                                                          \
+    hal_grow_typed(&(array), capacity, wanted, sizeof *(array))
+
 /* A copy to free(); NULL for NULL or if out of memory. */
 static inline char *hal_copy_string(const char *text)
 {

@@ -71,12 +71,10 @@ static enum hal_status list_entries(const char *directory, const char *suffix,
             fstatat(dirfd(open), found->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(facts.st_mode))
             continue;
-        void *list = entries->list;
-        if (!hal_grow(&list, &entries->capacity, entries->count + 1, sizeof *entries->list)) {
+        if (!HAL_GROW(entries->list, &entries->capacity, entries->count + 1)) {
             status = hal_fail(HAL_NO_MEMORY, "no memory for the entries of '%s'", directory);
             break;
         }
-        entries->list = list;
         struct entry *entry = &entries->list[entries->count++];
         entry->used = hal_file_written(&facts);
         entry->bytes = (uint64_t)facts.st_size;

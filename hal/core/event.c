@@ -46,8 +46,7 @@ static enum hal_status find(struct standing *standing, const struct hal_event *e
 {
     uint32_t index;
     if (standing->count >= UINT32_MAX - 1 ||
-        !hal_grow((void **)&standing->stages, &standing->capacity, standing->count + 1,
-                  sizeof *standing->stages) ||
+        !HAL_GROW(standing->stages, &standing->capacity, standing->count + 1) ||
         !hal_idmap_add(&standing->ids, event->object.id, (uint32_t)standing->count, &index))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu events", standing->count + 1);
     if (index == standing->count)

@@ -102,10 +102,8 @@ static bool insert_locked(struct hal_outlook *outlook, uint64_t value, struct ha
         outlook->first = 0;
     }
     const size_t end = outlook->first + outlook->count;
-    void *promises = outlook->promises;
-    if (!hal_grow(&promises, &outlook->capacity, end + 1, sizeof *outlook->promises))
+    if (!HAL_GROW(outlook->promises, &outlook->capacity, end + 1))
         return false;
-    outlook->promises = promises;
     const size_t at = find_locked(outlook, value);
     memmove(outlook->promises + at + 1, outlook->promises + at,
             (end - at) * sizeof *outlook->promises);

@@ -162,8 +162,8 @@ enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands)
 
 bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *object, size_t slot)
 {
-    if (!hal_grow((void **)&recording->retained, &recording->retained_capacity,
-                  recording->retained_count + 1, sizeof *recording->retained))
+    if (!HAL_GROW(recording->retained, &recording->retained_capacity,
+                  recording->retained_count + 1))
         return false;
     hal_object_retain(object);
     if (object->kind == HAL_OBJECT_SUBSPAN && ((const struct hal_buffer *)object)->allocation)
@@ -180,13 +180,11 @@ static uint32_t *note_room(struct hal_command_buffer *commands, uint64_t capture
 {
     struct hal_recording *recording = commands->recording;
     const size_t index = commands->command_count;
-    void *notes = recording->notes;
     if (recording->noted_by != capture)
         recording->note_count = 0;
     recording->noted_by = capture;
-    if (!hal_grow(&notes, &recording->note_capacity, index + 1, sizeof *recording->notes))
+    if (!HAL_GROW(recording->notes, &recording->note_capacity, index + 1))
         return NULL;
-    recording->notes = notes;
     memset(recording->notes + recording->note_count, 0,
            (index + 1 - recording->note_count) * sizeof *recording->notes);
     recording->note_count = index + 1;

@@ -74,8 +74,7 @@ static bool take_state(struct resolver *resolver, uint32_t *out_index)
 {
     struct hal_command_buffer *commands = resolver->commands;
     if (resolver->changed) {
-        if (!hal_grow((void **)&commands->states, &resolver->capacity,
-                      (size_t)commands->state_count + 1, sizeof *commands->states))
+        if (!HAL_GROW(commands->states, &resolver->capacity, (size_t)commands->state_count + 1))
             return false;
         if (resolver->constants_changed)
             resolver->now.constants = resolver->pushed

@@ -38,10 +38,8 @@ struct server {
 
 static enum hal_status receive_data(struct server *s, size_t bytes)
 {
-    void *data = s->data;
-    if (!hal_grow(&data, &s->data_capacity, bytes + 1, 1))
+    if (!HAL_GROW(s->data, &s->data_capacity, bytes + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu bytes", bytes);
-    s->data = data;
     return replay_channel_receive(s->channel, s->data, bytes);
 }
 

@@ -34,14 +34,12 @@ void replay_accesses_finish(struct replay_accesses *accesses)
 static enum hal_status add(struct replay_accesses *accesses, uint64_t buffer, uint64_t offset,
                            uint64_t bytes)
 {
-    void *list = accesses->list;
     if (!buffer || !bytes)
         return HAL_OK;
     if (accesses->count == accesses->capacity && accesses->count >= MERGE_AT)
         replay_accesses_merge(accesses);
-    if (!hal_grow(&list, &accesses->capacity, accesses->count + 1, sizeof *accesses->list))
+    if (!HAL_GROW(accesses->list, &accesses->capacity, accesses->count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu ranges", accesses->count);
-    accesses->list = list;
     accesses->list[accesses->count++] = (struct replay_touch){buffer, offset, offset + bytes};
     return HAL_OK;
 }

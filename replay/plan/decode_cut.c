@@ -6,8 +6,6 @@
 
 #include "hal/base/mem.h"
 
-#include <assert.h>
-
 /* Looks at what waits. Rather too short a plan than hours of looking. */
 static const uint64_t work_limit = 1u << 28;
 
@@ -71,15 +69,12 @@ static void run_held(struct cut *c)
 
 static enum hal_status take_submit(struct cut *c, size_t op)
 {
-    void *held = c->held;
     if (run(c, submit_of(c, op))) {
         run_held(c);
         return HAL_OK;
     }
-    if (!hal_grow(&held, &c->held_capacity, c->held_count + 1, sizeof *c->held))
+    if (!HAL_GROW(c->held, &c->held_capacity, c->held_count + 1))
         return replay_decode_no_memory("submissions that wait");
-    assert(held);
-    c->held = held;
     c->held[c->held_count++] = op;
     return HAL_OK;
 }

@@ -18,10 +18,8 @@ void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission
 enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t submission,
                                    const struct replay_done *done)
 {
-    void *list = decoder->lost;
-    if (!hal_grow(&list, &decoder->lost_capacity, decoder->lost_count + 1, sizeof *decoder->lost))
+    if (!HAL_GROW(decoder->lost, &decoder->lost_capacity, decoder->lost_count + 1))
         return replay_decode_no_memory("lost submissions");
-    decoder->lost = list;
     decoder->lost[decoder->lost_count++] = (struct replay_lost){decoder->plan->op_count - 1, *done};
     if (done->status == HAL_DEVICE_LOST) {
         decoder->plan->all_submissions_end = false;

@@ -396,11 +396,8 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
         (uint64_t *)(void *)(event->values + event->wait_count + event->signal_count);
     for (uint32_t i = 0; i < event->command_buffer_count; i++)
         HAL_TRY(use_commands(decoder, &commands[i]));
-    void *list = decoder->unawaited;
-    if (!hal_grow(&list, &decoder->unawaited_capacity, decoder->unawaited_count + 1,
-                  sizeof *decoder->unawaited))
+    if (!HAL_GROW(decoder->unawaited, &decoder->unawaited_capacity, decoder->unawaited_count + 1))
         return replay_decode_no_memory("submissions");
-    decoder->unawaited = list;
     if (!hal_idmap_add(&decoder->submissions, event->submission, (uint32_t)plan->op_count, &unused))
         return replay_decode_no_memory("submissions");
     const struct trace_submit *submit = event;

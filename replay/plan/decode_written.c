@@ -22,10 +22,8 @@ enum hal_status replay_decode_written(struct replay_decoder *decoder,
         plan->info.written_ranges++;
         plan->info.written_digests += written->state == TRACE_WRITTEN_KNOWN;
     }
-    void *list = plan->written;
-    if (!hal_grow(&list, &plan->written_capacity, plan->written_count + 1, sizeof *plan->written))
+    if (!HAL_GROW(plan->written, &plan->written_capacity, plan->written_count + 1))
         return replay_decode_no_memory("digests");
-    plan->written = list;
     plan->written[plan->written_count++] = event;
     return HAL_OK;
 }

@@ -33,11 +33,9 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
     uint32_t index;
     if (hal_idmap_find(&decoder->done_ids, done->submission, &index))
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " ended twice", done->submission);
-    void *list = decoder->done;
     if (decoder->done_count >= UINT32_MAX - 1 ||
-        !hal_grow(&list, &decoder->done_capacity, decoder->done_count + 1, sizeof *decoder->done))
+        !HAL_GROW(decoder->done, &decoder->done_capacity, decoder->done_count + 1))
         return replay_decode_no_memory("submissions");
-    decoder->done = list;
     decoder->done[decoder->done_count] = (struct replay_done){
         .end_ns = done->head.end_ns, .status = done->head.status, .message = done->message};
     if (!hal_idmap_add(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count, &index))
@@ -68,10 +66,8 @@ enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_a
                                    uint64_t object, const struct trace_event *event)
 {
     struct replay_plan *plan = decoder->plan;
-    void *ops = plan->ops;
-    if (!hal_grow(&ops, &plan->op_capacity, plan->op_count + 1, sizeof *plan->ops))
+    if (!HAL_GROW(plan->ops, &plan->op_capacity, plan->op_count + 1))
         return replay_decode_no_memory("operations");
-    plan->ops = ops;
     plan->ops[plan->op_count++] =
         (struct replay_op){.action = action, .object = (uint32_t)object, .event = event};
     return HAL_OK;
@@ -142,12 +138,9 @@ enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *
         return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %s, not %" PRIu64, *content,
                         hal_count(bytes, "byte", "bytes").text, size);
     if (!hal_idmap_find(&decoder->contents, *content, &index)) {
-        void *list = plan->contents;
         if (plan->content_count >= UINT32_MAX - 1 ||
-            !hal_grow(&list, &plan->content_capacity, plan->content_count + 1,
-                      sizeof *plan->contents))
+            !HAL_GROW(plan->contents, &plan->content_capacity, plan->content_count + 1))
             return replay_decode_no_memory("contents");
-        plan->contents = list;
         index = (uint32_t)plan->content_count;
         if (!hal_idmap_add(&decoder->contents, *content, index, &index))
             return replay_decode_no_memory("contents");

@@ -45,10 +45,8 @@ static enum hal_status gather(void *user, const struct trace_event *event,
         return HAL_OK;
     if (event->ticket == 0)
         return hal_fail(HAL_CORRUPT, "%s has no ticket", replay_event_name(event, name));
-    void *list = gathering->events;
-    if (!hal_grow(&list, &gathering->capacity, gathering->count + 1, sizeof *gathering->events))
+    if (!HAL_GROW(gathering->events, &gathering->capacity, gathering->count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu events", gathering->count);
-    gathering->events = list;
     const size_t segment_bytes = event->kind == TRACE_COMMAND_BUFFER_SEAL
                                      ? TRACE_AS(trace_command_buffer_seal, event)->segment_bytes
                                      : 0;

@@ -27,10 +27,8 @@ enum hal_status replay_plan_clone(const struct replay_plan *plan, struct replay_
 
 enum hal_status replay_plan_emit(struct replay_plan *variant, const struct replay_op *op)
 {
-    void *ops = variant->ops;
-    if (!hal_grow(&ops, &variant->op_capacity, variant->op_count + 1, sizeof *variant->ops))
+    if (!HAL_GROW(variant->ops, &variant->op_capacity, variant->op_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", variant->op_count);
-    variant->ops = ops;
     variant->ops[variant->op_count++] = *op;
     return HAL_OK;
 }

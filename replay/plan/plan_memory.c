@@ -75,11 +75,9 @@ enum hal_status replay_plan_room(struct replay_plan *plan, size_t bytes, void **
 enum hal_status replay_plan_object(struct replay_plan *plan, enum replay_kind kind,
                                    const struct trace_event *created, uint32_t *out_index)
 {
-    void *objects = plan->objects;
     if (plan->object_count >= UINT32_MAX - 1 ||
-        !hal_grow(&objects, &plan->object_capacity, plan->object_count + 1, sizeof *plan->objects))
+        !HAL_GROW(plan->objects, &plan->object_capacity, plan->object_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
-    plan->objects = objects;
     *out_index = (uint32_t)plan->object_count;
     plan->objects[plan->object_count++] = (struct replay_object){.kind = kind, .created = created};
     return HAL_OK;

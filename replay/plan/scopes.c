@@ -8,16 +8,11 @@ enum { MOST_SCOPES = 1 << 20, MOST_OPEN = 1 << 16 }; /* more are not distinguish
 
 static enum hal_status open_scope(struct replay_plan *plan, const struct trace_scope *event)
 {
-    void *scopes = plan->scopes, *open = plan->open_scopes;
     if (plan->scope_count == MOST_SCOPES || plan->open_scope_count == MOST_OPEN)
         return HAL_OK;
-    if (!hal_grow(&scopes, &plan->scope_capacity, plan->scope_count + 1, sizeof *plan->scopes))
+    if (!HAL_GROW(plan->scopes, &plan->scope_capacity, plan->scope_count + 1) ||
+        !HAL_GROW(plan->open_scopes, &plan->open_scope_capacity, plan->open_scope_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", plan->scope_count);
-    plan->scopes = scopes;
-    if (!hal_grow(&open, &plan->open_scope_capacity, plan->open_scope_count + 1,
-                  sizeof *plan->open_scopes))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", plan->scope_count);
-    plan->open_scopes = open;
     plan->open_scopes[plan->open_scope_count++] = (uint32_t)plan->scope_count;
     plan->scopes[plan->scope_count++] = (struct replay_scope){
         .name = event->name, .thread = event->head.thread, .begin_ns = event->head.begin_ns};

@@ -38,11 +38,9 @@ void replay_uninitialised_write(struct replay_uninitialised *uninitialised, uint
         added.end = joined->end > added.end ? joined->end : added.end;
     }
     if (last == first) {
-        void *ranges = uninitialised->covered;
         if (uninitialised->count == MAX_RANGES ||
-            !hal_grow(&ranges, &uninitialised->capacity, uninitialised->count + 1, sizeof added))
+            !HAL_GROW(uninitialised->covered, &uninitialised->capacity, uninitialised->count + 1))
             return;
-        uninitialised->covered = ranges;
     }
     struct replay_range *at = uninitialised->covered + first;
     const size_t behind = uninitialised->count - last;

@@ -254,12 +254,10 @@ static enum hal_status copy_memory(struct replay_player *player,
                                    const struct trace_content_event *event)
 {
     struct replay_doubt *doubt = &player->doubt;
-    void *now = doubt->now;
     const uint8_t *actual;
-    if (!hal_grow(&now, &doubt->now_capacity, event->size, 1))
+    if (!HAL_GROW(doubt->now, &doubt->now_capacity, event->size))
         return hal_fail(HAL_NO_MEMORY, "no memory for a change of %llu bytes",
                         (unsigned long long)event->size);
-    doubt->now = now;
     HAL_TRY(
         replay_memory_read(player, (uint32_t)event->buffer, event->offset, event->size, &actual));
     memcpy(doubt->now, actual, event->size);
@@ -419,11 +417,9 @@ static enum hal_status compare_copy(struct replay_player *player,
                                     const uint8_t **actual, bool *out_compare)
 {
     struct replay_doubt *doubt = &player->doubt;
-    void *now = doubt->now;
-    if (!hal_grow(&now, &doubt->now_capacity, event->size, 1))
+    if (!HAL_GROW(doubt->now, &doubt->now_capacity, event->size))
         return hal_fail(HAL_NO_MEMORY, "no memory for a read-back of %llu bytes",
                         (unsigned long long)event->size);
-    doubt->now = now;
     memcpy(doubt->now, *actual, event->size);
     *actual = doubt->now;
     *out_compare = replay_doubt_decide(player, event, ranges, expected, doubt->now);

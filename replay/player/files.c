@@ -98,9 +98,7 @@ enum hal_status replay_file_read(struct replay_player *player,
     const char *recorded = trace_reader_string(player->plan->reader, event->file);
     char path[PATH_MAX];
     uint8_t found[TRACE_DIGEST_BYTES];
-    void *room = player->file_bytes;
-    const bool grown = hal_grow(&room, &player->file_capacity, (size_t)event->size, 1);
-    player->file_bytes = room;
+    const bool grown = HAL_GROW(player->file_bytes, &player->file_capacity, (size_t)event->size);
     if (!grown)
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of a file", event->size);
     bool given;

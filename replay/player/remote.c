@@ -229,10 +229,8 @@ static void take_report(struct replay_player *player, const struct replay_answer
 
 static enum hal_status room_for(struct replay_player *player, uint64_t bytes)
 {
-    void *room = player->received;
-    if (!hal_grow(&room, &player->received_capacity, (size_t)bytes, 1))
+    if (!HAL_GROW(player->received, &player->received_capacity, (size_t)bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of a buffer", bytes);
-    player->received = room;
     return HAL_OK;
 }
 

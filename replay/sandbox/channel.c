@@ -42,12 +42,10 @@ enum hal_status replay_channel_send(struct replay_channel *channel, const void *
 {
     const bool is_large = body_bytes > LARGE;
     const size_t bytes = head_bytes + (is_large ? 0 : body_bytes);
-    void *out = channel->out;
     if (channel->out_bytes + bytes > MOST_WAITING)
         HAL_TRY(replay_channel_flush(channel));
-    if (!hal_grow(&out, &channel->out_capacity, channel->out_bytes + bytes, 1))
+    if (!HAL_GROW(channel->out, &channel->out_capacity, channel->out_bytes + bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for a message of %zu bytes", bytes);
-    channel->out = out;
     memcpy(channel->out + channel->out_bytes, head, head_bytes);
     channel->out_bytes += head_bytes;
     if (is_large) {

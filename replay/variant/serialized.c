@@ -29,11 +29,9 @@ struct making {
 static enum hal_status add_step(struct making *m, const struct replay_step *step)
 {
     struct replay_serialized *serialized = m->serialized;
-    void *steps = serialized->steps;
     if (serialized->step_count >= UINT32_MAX ||
-        !hal_grow(&steps, &serialized->step_capacity, serialized->step_count + 1, sizeof *step))
+        !HAL_GROW(serialized->steps, &serialized->step_capacity, serialized->step_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu steps", serialized->step_count);
-    serialized->steps = steps;
     serialized->steps[serialized->step_count] = *step;
     const struct trace_event *event = &step->submit->head;
     HAL_TRY(replay_plan_emit(m->variant, &(struct replay_op){REPLAY_WAIT_IDLE, 0, event}));
@@ -173,10 +171,8 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
 
 static enum hal_status hold(struct making *m, const struct replay_op *op)
 {
-    void *held = m->held;
-    if (!hal_grow(&held, &m->held_capacity, m->held_count + 1, sizeof *op))
+    if (!HAL_GROW(m->held, &m->held_capacity, m->held_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", m->held_count);
-    m->held = held;
     m->held[m->held_count++] = *op;
     return HAL_OK;
 }

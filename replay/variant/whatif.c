@@ -205,10 +205,8 @@ static enum hal_status put_off(struct transform *t, const struct trace_semaphore
 
 static enum hal_status put_behind_group(struct group *g, const struct replay_op *op)
 {
-    void *after = g->after;
-    if (!hal_grow(&after, &g->after_capacity, g->after_count + 1, sizeof *g->after))
+    if (!HAL_GROW(g->after, &g->after_capacity, g->after_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", g->after_count);
-    g->after = after;
     g->after[g->after_count++] = op;
     return HAL_OK;
 }

@@ -140,13 +140,11 @@ static bool stands_for(const struct graph *g, const struct entry *access, const 
 
 static bool append(struct graph *g, struct entries *entries, const struct entry *entry)
 {
-    void *list = entries->list;
     const struct entry copy = *entry; /* the list may move */
-    if (!hal_grow(&list, &entries->capacity, entries->count + 1, sizeof *entries->list)) {
+    if (!HAL_GROW(entries->list, &entries->capacity, entries->count + 1)) {
         g->status = hal_fail(HAL_NO_MEMORY, "no memory for %zu accesses", entries->count);
         return false;
     }
-    entries->list = list;
     entries->list[entries->count++] = copy;
     return true;
 }
@@ -209,11 +207,8 @@ static void add_access(void *user, const struct trace_access *access)
 
 static enum hal_status add_unit(struct graph *g, const struct unit *unit)
 {
-    void *units = g->units;
-    if (g->unit_count >= UINT32_MAX ||
-        !hal_grow(&units, &g->unit_capacity, g->unit_count + 1, sizeof *g->units))
+    if (g->unit_count >= UINT32_MAX || !HAL_GROW(g->units, &g->unit_capacity, g->unit_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu command buffers", g->unit_count);
-    g->units = units;
     g->units[g->unit_count++] = *unit;
     return HAL_OK;
 }

@@ -11,11 +11,8 @@
 
 static bool has_room(struct view_lines *lines, size_t bytes)
 {
-    void *text = lines->text;
-    if (lines->failed || !hal_grow(&text, &lines->capacity, lines->length + bytes + 1, 1))
+    if (lines->failed || !HAL_GROW(lines->text, &lines->capacity, lines->length + bytes + 1))
         lines->failed = true;
-    else
-        lines->text = text;
     return !lines->failed;
 }
 

@@ -8,13 +8,10 @@
 enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
                                 size_t bytes_each, const char *what)
 {
-    void *elements;
     if (count + extra >= VIEW_NO_REF)
         return hal_fail(HAL_UNSUPPORTED, "more than %u %s", VIEW_NO_REF - 1, what);
-    memcpy(&elements, array, sizeof elements);
-    if (!hal_grow(&elements, capacity, count + extra, bytes_each))
+    if (!hal_grow_typed(array, capacity, count + extra, bytes_each))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu %s", count + extra, what);
-    memcpy(array, &elements, sizeof elements);
     return HAL_OK;
 }
 

@@ -203,10 +203,8 @@ static enum hal_status step(struct sweep *s, const struct view_span *part, bool 
 
 static enum hal_status push(struct sweep *s, const struct view_span *part)
 {
-    void *active = s->active;
-    if (!hal_grow(&active, &s->active_capacity, s->active_count + 1, sizeof *s->active))
+    if (!HAL_GROW(s->active, &s->active_capacity, s->active_count + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu spans at once", s->active_count + 1);
-    s->active = active;
     size_t at = s->active_count++;
     for (; at > 0 && s->active[(at - 1) / 2].end_ns > part->end_ns; at = (at - 1) / 2)
         s->active[at] = s->active[(at - 1) / 2];

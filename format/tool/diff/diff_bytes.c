@@ -95,12 +95,9 @@ static bool is_pair(const void *user, uint32_t index)
 static enum hal_status remember(struct diff_bytes_seen *seen, const struct pair *pair,
                                 bool *out_is_new)
 {
-    void *pairs = seen->pairs;
     uint32_t index;
-    if (seen->count >= UINT32_MAX - 1 ||
-        !hal_grow(&pairs, &seen->capacity, seen->count + 1, sizeof *seen->pairs))
+    if (seen->count >= UINT32_MAX - 1 || !HAL_GROW(seen->pairs, &seen->capacity, seen->count + 1))
         return no_memory();
-    seen->pairs = pairs;
     seen->pairs[seen->count] = *pair;
     const uint64_t hash = hal_hash_add(
         hal_hash_add(hal_hash_add(hal_hash_add(pair->a, pair->a_at), pair->b), pair->b_at),

@@ -42,11 +42,9 @@ struct diff_object *diff_object(const struct diff_side *side, uint64_t id)
 static enum hal_status object_row(struct diff_side *side, uint64_t id, struct diff_object **out)
 {
     uint32_t row = 0;
-    void *objects = side->objects;
     if (side->object_count >= UINT32_MAX - 1 ||
-        !hal_grow(&objects, &side->object_capacity, side->object_count + 1, sizeof *side->objects))
+        !HAL_GROW(side->objects, &side->object_capacity, side->object_count + 1))
         return no_memory();
-    side->objects = objects;
     if (!hal_idmap_add(&side->ids, id, (uint32_t)side->object_count, &row))
         return no_memory();
     if (row == side->object_count)
@@ -239,10 +237,8 @@ static enum hal_status stream_of(struct diff_side *side, uint32_t thread,
             return HAL_OK;
         }
     }
-    void *streams = side->streams;
-    if (!hal_grow(&streams, &side->stream_capacity, side->stream_count + 1, sizeof *side->streams))
+    if (!HAL_GROW(side->streams, &side->stream_capacity, side->stream_count + 1))
         return no_memory();
-    side->streams = streams;
     const struct trace_thread *known = trace_reader_find_thread(side->reader, thread);
     const char *name = known ? trace_reader_string(side->reader, known->name) : NULL;
     *out_stream = &side->streams[side->stream_count++];
@@ -254,10 +250,8 @@ static enum hal_status add_place(struct diff_side *side, uint64_t submission,
                                  const struct diff_stream *stream)
 {
     uint32_t row = 0;
-    void *places = side->places;
-    if (!hal_grow(&places, &side->place_capacity, side->place_count + 1, sizeof *side->places))
+    if (!HAL_GROW(side->places, &side->place_capacity, side->place_count + 1))
         return no_memory();
-    side->places = places;
     if (!hal_idmap_add(&side->submissions, submission, (uint32_t)side->place_count, &row))
         return no_memory();
     if (row == side->place_count)
@@ -355,10 +349,8 @@ static enum hal_status load_item(struct diff_side *side, const struct trace_even
     if (event->kind == TRACE_SUBMIT)
         HAL_TRY(diff_transient_take(side, TRACE_AS(trace_submit, event)));
     struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
-    void *items = stream->items;
-    if (!copy || !hal_grow(&items, &stream->capacity, stream->count + 1, sizeof *stream->items))
+    if (!copy || !HAL_GROW(stream->items, &stream->capacity, stream->count + 1))
         return no_memory();
-    stream->items = items;
     memcpy(copy, event, event->bytes);
     item.event = copy;
     stream->items[stream->count++] = item;

@@ -61,15 +61,13 @@ struct seal_walk {
 static void add_access(void *user, const struct trace_access *access)
 {
     struct seal_walk *s = user;
-    void *list = s->list;
     const struct diff_object *buffer = diff_object(s->side, access->buffer);
     if (!buffer || !buffer->memory || access->begin >= access->end)
         return;
-    if (s->count >= UINT32_MAX || !hal_grow(&list, &s->capacity, s->count + 1, sizeof *s->list)) {
+    if (s->count >= UINT32_MAX || !HAL_GROW(s->list, &s->capacity, s->count + 1)) {
         s->failed = true;
         return;
     }
-    s->list = list;
     s->list[s->count++] = *access;
 }
 
@@ -143,12 +141,10 @@ struct copying {
 static void copy_piece(void *user, struct trace_piece *visited)
 {
     struct copying *copying = user;
-    void *list = copying->list;
-    if (!hal_grow(&list, &copying->capacity, copying->count + 1, sizeof *copying->list)) {
+    if (!HAL_GROW(copying->list, &copying->capacity, copying->count + 1)) {
         copying->failed = true;
         return;
     }
-    copying->list = list;
     copying->list[copying->count++] = *(const struct diff_piece *)(const void *)visited;
 }
 

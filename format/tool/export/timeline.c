@@ -66,10 +66,8 @@ static enum hal_status no_memory(void)
 
 static enum hal_status add_signal(struct timeline *t, uint64_t semaphore, uint64_t value)
 {
-    void *signals = t->signals;
-    if (!hal_grow(&signals, &t->signal_capacity, t->signal_count + 1, sizeof *t->signals))
+    if (!HAL_GROW(t->signals, &t->signal_capacity, t->signal_count + 1))
         return no_memory();
-    t->signals = signals;
     t->signals[t->signal_count++] = (struct signal){semaphore, value};
     return HAL_OK;
 }

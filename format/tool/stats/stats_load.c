@@ -15,12 +15,9 @@
 
 static enum hal_status room(void *list, size_t *capacity, size_t wanted, size_t bytes_each)
 {
-    void *array;
-    memcpy(&array, list, sizeof array);
-    if (wanted >= UINT32_MAX || !hal_grow(&array, capacity, wanted, bytes_each))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu rows", wanted);
-    memcpy(list, &array, sizeof array);
-    return HAL_OK;
+    return wanted < UINT32_MAX && hal_grow_typed(list, capacity, wanted, bytes_each)
+               ? HAL_OK
+               : hal_fail(HAL_NO_MEMORY, "no memory for %zu rows", wanted);
 }
 
 static enum hal_status no_row(void)

@@ -70,7 +70,6 @@ static enum hal_status find_process(const struct groups *groups,
                                     size_t *out_process)
 {
     struct groups_all *all = groups->all;
-    void *processes = all->processes;
     size_t i = 0;
     while (i < all->count &&
            (!is_same(&all->processes[i], wanted) || is_another(groups, i, old_base)))
@@ -78,9 +77,8 @@ static enum hal_status find_process(const struct groups *groups,
     *out_process = i;
     if (i < all->count)
         return HAL_OK;
-    if (!hal_grow(&processes, &all->capacity, i + 1, sizeof *all->processes))
+    if (!HAL_GROW(all->processes, &all->capacity, i + 1))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu processes", i);
-    all->processes = processes;
     all->processes[all->count++] = *wanted;
     return HAL_OK;
 }

@@ -30,12 +30,9 @@ static enum hal_status no_memory(void)
 
 static enum hal_status row_of(struct slice *slice, uint64_t id, uint32_t *out_row)
 {
-    void *objects = slice->objects;
     if (slice->object_count >= UINT32_MAX - 1 ||
-        !hal_grow(&objects, &slice->object_capacity, slice->object_count + 1,
-                  sizeof *slice->objects))
+        !HAL_GROW(slice->objects, &slice->object_capacity, slice->object_count + 1))
         return no_memory();
-    slice->objects = objects;
     if (!hal_idmap_add(&slice->ids, id, (uint32_t)slice->object_count, out_row))
         return no_memory();
     if (*out_row == slice->object_count)
@@ -61,15 +58,12 @@ static void add_access(void *user, const struct trace_access *access)
 {
     struct slice *slice = user;
     struct slice_access *added;
-    void *list = slice->accesses;
     uint32_t row = 0;
     if (slice->failed || row_of(slice, access->buffer, &row) != HAL_OK ||
-        !hal_grow(&list, &slice->access_capacity, slice->access_count + 1,
-                  sizeof *slice->accesses)) {
+        !HAL_GROW(slice->accesses, &slice->access_capacity, slice->access_count + 1)) {
         slice->failed = true;
         return;
     }
-    slice->accesses = list;
     added = &slice->accesses[slice->access_count++];
     *added = (struct slice_access){.object = row, .begin = access->begin, .end = access->end};
     switch (access->mode) {
@@ -86,7 +80,6 @@ static void add_access(void *user, const struct trace_access *access)
 static enum hal_status add_name(struct slice *slice, size_t first, uint64_t id)
 {
     uint32_t row = 0;
-    void *list = slice->names;
     if (!id)
         return HAL_OK;
     HAL_TRY(row_of(slice, id, &row));
@@ -95,9 +88,8 @@ static enum hal_status add_name(struct slice *slice, size_t first, uint64_t id)
         if (slice->names[i] == row)
             return HAL_OK;
     }
-    if (!hal_grow(&list, &slice->name_capacity, slice->name_count + 1, sizeof *slice->names))
+    if (!HAL_GROW(slice->names, &slice->name_capacity, slice->name_count + 1))
         return no_memory();
-    slice->names = list;
     slice->names[slice->name_count++] = row;
     return HAL_OK;
 }
@@ -158,12 +150,9 @@ static enum hal_status load_seal(struct slice *slice, const struct trace_command
 static enum hal_status thread_of(struct loading *loading, uint32_t thread,
                                  struct thread_state **out_state)
 {
-    void *threads = loading->threads;
     const size_t old = loading->thread_capacity;
-    if (!hal_grow(&threads, &loading->thread_capacity, (size_t)thread + 1,
-                  sizeof *loading->threads))
+    if (!HAL_GROW(loading->threads, &loading->thread_capacity, (size_t)thread + 1))
         return no_memory();
-    loading->threads = threads;
     for (size_t i = old; i < loading->thread_capacity; i++)
         loading->threads[i] = (struct thread_state){0};
     *out_state = &loading->threads[thread];
@@ -172,16 +161,13 @@ static enum hal_status thread_of(struct loading *loading, uint32_t thread,
 
 static enum hal_status load_scope(struct slice *slice, struct thread_state *thread, size_t number)
 {
-    void *scopes = thread->scopes;
     if (slice->events[number].record->kind == TRACE_SCOPE_END) {
         if (thread->scope_count)
             slice->events[thread->scopes[--thread->scope_count]].scope_end = number + 1;
         return HAL_OK;
     }
-    if (!hal_grow(&scopes, &thread->scope_capacity, thread->scope_count + 1,
-                  sizeof *thread->scopes))
+    if (!HAL_GROW(thread->scopes, &thread->scope_capacity, thread->scope_count + 1))
         return no_memory();
-    thread->scopes = scopes;
     thread->scopes[thread->scope_count++] = number;
     return HAL_OK;
 }
@@ -215,13 +201,11 @@ static enum hal_status load_event(void *user, const struct trace_event *event,
     struct loading *loading = user;
     struct slice *slice = loading->slice;
     struct thread_state *thread = NULL;
-    void *events = slice->events;
     const size_t number = slice->event_count;
     struct trace_event *copy = trace_arena_alloc(&slice->arena, event->bytes);
     if (!copy || number >= UINT32_MAX ||
-        !hal_grow(&events, &slice->event_capacity, number + 1, sizeof *slice->events))
+        !HAL_GROW(slice->events, &slice->event_capacity, number + 1))
         return no_memory();
-    slice->events = events;
     memcpy(copy, event, event->bytes);
     HAL_TRY(thread_of(loading, event->thread, &thread));
     const struct trace_host_call *call = (const void *)copy;

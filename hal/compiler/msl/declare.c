@@ -185,8 +185,7 @@ struct scopes {
 
 static bool push_scope(struct scopes *scopes, struct scope scope)
 {
-    if (!hal_grow((void **)&scopes->list, &scopes->capacity, scopes->count + 1,
-                  sizeof *scopes->list))
+    if (!HAL_GROW(scopes->list, &scopes->capacity, scopes->count + 1))
         return false;
     scopes->list[scopes->count++] = scope;
     return true;
@@ -215,8 +214,7 @@ static size_t namespace_start(const struct msl_tokens *tokens, size_t i)
 
 static bool add_item(struct msl_unit *unit, const struct msl_item *item)
 {
-    if (!hal_grow((void **)&unit->items, &unit->item_capacity, unit->item_count + 1,
-                  sizeof *unit->items))
+    if (!HAL_GROW(unit->items, &unit->item_capacity, unit->item_count + 1))
         return false;
     unit->items[unit->item_count++] = *item;
     return true;

@@ -55,8 +55,7 @@ static void add_signature(struct msl_unit *unit, struct signatures *all, const c
     append_header(&text, &unit->tokens, declaration->first,
                   msl_previous(&unit->tokens, declaration->body));
     /* The address-space variants of a member function differ in their qualifiers only. */
-    if (text.failed ||
-        !hal_grow((void **)&all->list, &all->capacity, all->count + 1, sizeof *all->list)) {
+    if (text.failed || !HAL_GROW(all->list, &all->capacity, all->count + 1)) {
         msl_text_finish(&text);
         unit->failed = true;
         return;

@@ -32,8 +32,7 @@ static char peek(const struct lexer *lexer, size_t ahead)
 static bool add(struct lexer *lexer, enum msl_token_kind kind, const char *from)
 {
     struct msl_tokens *tokens = &lexer->tokens;
-    if (!hal_grow((void **)&tokens->list, &tokens->capacity, tokens->count + 1,
-                  sizeof *tokens->list))
+    if (!HAL_GROW(tokens->list, &tokens->capacity, tokens->count + 1))
         return false;
     tokens->list[tokens->count++] = (struct msl_token){
         .kind = kind, .text = from, .length = (uint32_t)(lexer->at - from), .line = lexer->line};
@@ -153,7 +152,7 @@ struct open_brackets {
 
 static bool open_bracket(struct open_brackets *open, size_t token, char closer)
 {
-    if (!hal_grow((void **)&open->list, &open->capacity, open->count + 1, sizeof *open->list))
+    if (!HAL_GROW(open->list, &open->capacity, open->count + 1))
         return false;
     open->list[open->count++] = (struct bracket){token, closer};
     return true;

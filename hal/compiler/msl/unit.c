@@ -9,8 +9,7 @@
 
 static const char *keep(struct msl_unit *unit, char *string)
 {
-    if (!string || !hal_grow((void **)&unit->strings, &unit->string_capacity,
-                             unit->string_count + 1, sizeof *unit->strings)) {
+    if (!string || !HAL_GROW(unit->strings, &unit->string_capacity, unit->string_count + 1)) {
         free(string);
         unit->failed = true;
         return "";

@@ -29,10 +29,8 @@ void hal_pool_limit(struct hal_pool *pool, uint64_t bytes)
 /* Without memory to remember it the object stays: it is needed no more, and small. */
 static void discard(struct hal_pool_garbage *garbage, struct hal_object *object)
 {
-    void *objects = garbage->objects;
-    if (!hal_grow(&objects, &garbage->capacity, garbage->count + 1, sizeof *garbage->objects))
+    if (!HAL_GROW(garbage->objects, &garbage->capacity, garbage->count + 1))
         return;
-    garbage->objects = objects;
     garbage->objects[garbage->count++] = object;
 }
 
@@ -47,11 +45,8 @@ void hal_pool_release_free(struct hal_pool_release *release)
 
 static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_semaphore *semaphore)
 {
-    void *idle = pool->idle;
-    if (pool->closed ||
-        !hal_grow(&idle, &pool->idle_capacity, pool->idle_count + 1, sizeof *pool->idle))
+    if (pool->closed || !HAL_GROW(pool->idle, &pool->idle_capacity, pool->idle_count + 1))
         return false;
-    pool->idle = idle;
     pool->idle[pool->idle_count++] = *semaphore;
     return true;
 }

@@ -62,10 +62,8 @@ bool hal_block_is_free_for(const struct hal_pool_block *block,
 
 bool hal_block_add_after(struct hal_pool_block *block, struct hal_pool_release *release)
 {
-    void *after = block->after;
-    if (!hal_grow(&after, &block->after_capacity, block->after_count + 1, sizeof *block->after))
+    if (!HAL_GROW(block->after, &block->after_capacity, block->after_count + 1))
         return false;
-    block->after = after;
     block->after[block->after_count++] = release;
     release->references++;
     return true;

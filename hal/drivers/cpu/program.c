@@ -102,8 +102,7 @@ static uint8_t *view(const struct hal_buffer *buffer, uint64_t offset)
 static enum hal_status begin_phase(struct builder *builder, enum cpu_stage_list which)
 {
     struct cpu_program_list *list = &builder->program->lists[which];
-    if (!hal_grow((void **)&list->phases, &list->phase_capacity, list->phase_count + 1,
-                  sizeof *list->phases))
+    if (!HAL_GROW(list->phases, &list->phase_capacity, list->phase_count + 1))
         return no_memory(builder);
     struct cpu_phase *phase = &list->phases[list->phase_count++];
     *phase = (struct cpu_phase){.first_indirect = builder->program->indirect_count};
@@ -121,7 +120,7 @@ static enum hal_status add_op(struct builder *builder, enum cpu_stage_list which
         return HAL_OK;
     if (!builder->is_open[which])
         HAL_TRY(begin_phase(builder, which));
-    if (!hal_grow((void **)&list->ops, &list->op_capacity, list->op_count + 1, sizeof *list->ops))
+    if (!HAL_GROW(list->ops, &list->op_capacity, list->op_count + 1))
         return no_memory(builder);
     struct cpu_phase *phase = &list->phases[list->phase_count - 1];
     op.units = units;
@@ -185,8 +184,7 @@ static enum hal_status add_barrier(struct builder *builder,
 static enum hal_status add_signal(struct builder *builder, const struct hal_command_event *signal)
 {
     uint32_t index;
-    if (!hal_grow((void **)&builder->signals, &builder->event_capacity, builder->event_count + 1,
-                  sizeof *builder->signals) ||
+    if (!HAL_GROW(builder->signals, &builder->event_capacity, builder->event_count + 1) ||
         !hal_idmap_add(&builder->events, signal->event->object.id, (uint32_t)builder->event_count,
                        &index))
         return no_memory(builder);
@@ -414,8 +412,7 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
     struct cpu_program *program = builder->program;
     struct cpu_op op = {.kind = CPU_OP_DISPATCH_INDIRECT};
     op.dispatch.indirect = (uint32_t)program->indirect_count;
-    if (!hal_grow((void **)&program->indirects, &program->indirect_capacity,
-                  program->indirect_count + 1, sizeof *program->indirects))
+    if (!HAL_GROW(program->indirects, &program->indirect_capacity, program->indirect_count + 1))
         return no_memory(builder);
     const struct cpu_indirect indirect = {
         .counts = view(dispatch->counts, dispatch->offset),

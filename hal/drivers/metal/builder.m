@@ -14,8 +14,7 @@ enum hal_status metal_builder_no_memory(const struct metal_builder *builder)
 enum hal_status metal_builder_add_op(struct metal_builder *builder, const struct metal_op *op)
 {
     struct metal_program *program = builder->program;
-    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + 1,
-                  sizeof *program->ops))
+    if (!HAL_GROW(program->ops, &program->op_capacity, program->op_count + 1))
         return metal_builder_no_memory(builder);
     program->ops[program->op_count++] = *op;
     return HAL_OK;
@@ -25,8 +24,7 @@ enum hal_status metal_builder_add_argument(struct metal_builder *builder,
                                            const struct metal_argument *argument)
 {
     struct metal_program *program = builder->program;
-    if (!hal_grow((void **)&program->arguments, &program->argument_capacity,
-                  program->argument_count + 1, sizeof *program->arguments))
+    if (!HAL_GROW(program->arguments, &program->argument_capacity, program->argument_count + 1))
         return metal_builder_no_memory(builder);
     program->arguments[program->argument_count++] = *argument;
     return HAL_OK;

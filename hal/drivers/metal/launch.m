@@ -138,8 +138,7 @@ static enum hal_status add_check(struct metal_builder *builder, const struct hal
         &(struct metal_argument){.kind = METAL_ARGUMENT_COUNTS, .slot = 1, .offset = result}));
     HAL_TRY(metal_builder_make_builtin(builder, builder->device->builtin.counts, &arguments,
                                        sizeof arguments, before, &op));
-    if (!hal_grow((void **)&builder->checks, &builder->check_capacity, builder->check_count + 1,
-                  sizeof *builder->checks))
+    if (!HAL_GROW(builder->checks, &builder->check_capacity, builder->check_count + 1))
         return metal_builder_no_memory(builder);
     builder->checks[builder->check_count++] = op;
     return HAL_OK;
@@ -153,8 +152,7 @@ enum hal_status metal_builder_add_dispatch_indirect(
     struct metal_program *program = builder->program;
     const size_t result = program->indirect_count * sizeof(struct metal_counts);
     struct metal_op op;
-    if (!hal_grow((void **)&program->indirects, &program->indirect_capacity,
-                  program->indirect_count + 1, sizeof *program->indirects))
+    if (!HAL_GROW(program->indirects, &program->indirect_capacity, program->indirect_count + 1))
         return metal_builder_no_memory(builder);
     program->indirects[program->indirect_count++] =
         (struct metal_indirect){entry, builder->dispatch_number};
@@ -173,8 +171,7 @@ enum hal_status metal_builder_end_interval(struct metal_builder *builder)
     const size_t added = builder->check_count + 1, tail = program->op_count - builder->interval;
     if (builder->check_count == 0)
         return HAL_OK;
-    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + added,
-                  sizeof *program->ops))
+    if (!HAL_GROW(program->ops, &program->op_capacity, program->op_count + added))
         return metal_builder_no_memory(builder);
     struct metal_op *first = program->ops + builder->interval;
     memmove(first + added, first, tail * sizeof *first);

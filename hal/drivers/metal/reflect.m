@@ -81,8 +81,8 @@ static enum hal_status add_constant(struct metal_executable *executable, const c
     if (is_listed(executable, index, its_name))
         return HAL_OK;
     char *name = hal_copy_string(its_name);
-    if (!name || !hal_grow((void **)&executable->constants, &executable->constant_capacity,
-                           executable->constant_count + 1, sizeof *executable->constants)) {
+    if (!name || !HAL_GROW(executable->constants, &executable->constant_capacity,
+                           executable->constant_count + 1)) {
         free(name);
         return hal_fail(HAL_NO_MEMORY, "no memory for the specialization constants");
     }

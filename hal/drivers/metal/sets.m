@@ -22,8 +22,7 @@ static enum hal_status add_words(struct metal_sets *sets, const struct hal_set_l
     const size_t count = layout->binding_count;
     const size_t last = count ? layout->bindings[count - 1].index : 0;
     const size_t words = hal_align_up(last + 1, WORDS_PER_UNIT);
-    if (!hal_grow((void **)&sets->words, &sets->word_capacity, sets->word_count + words,
-                  sizeof *sets->words))
+    if (!HAL_GROW(sets->words, &sets->word_capacity, sets->word_count + words))
         return no_memory();
     memset(sets->words + sets->word_count, 0, words * sizeof *sets->words);
     sets->word_count += words;
@@ -34,8 +33,7 @@ static enum hal_status add_use(struct metal_sets *sets, id<MTLBuffer> buffer,
                                const struct hal_layout_binding *binding)
 {
     const bool only = binding->flags & HAL_BINDING_READ_ONLY;
-    if (!hal_grow((void **)&sets->uses, &sets->use_capacity, sets->use_count + 1,
-                  sizeof *sets->uses))
+    if (!HAL_GROW(sets->uses, &sets->use_capacity, sets->use_count + 1))
         return no_memory();
     sets->uses[sets->use_count++] = (struct metal_use){
         buffer, only ? MTLResourceUsageRead : MTLResourceUsageRead | MTLResourceUsageWrite};
@@ -91,8 +89,7 @@ enum hal_status metal_sets_add(struct metal_sets *sets, uint32_t set,
         *out_table = sets->last[set] - 1;
         return HAL_OK;
     }
-    if (!hal_grow((void **)&sets->tables, &sets->table_capacity, sets->table_count + 1,
-                  sizeof *sets->tables))
+    if (!HAL_GROW(sets->tables, &sets->table_capacity, sets->table_count + 1))
         return no_memory();
     *out_table = (uint32_t)sets->table_count;
     sets->tables[sets->table_count++] = table;
