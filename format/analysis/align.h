@@ -11,8 +11,7 @@
 
 #define TRACE_UNALIGNED SIZE_MAX
 
-/* For each element of `a`, stores the index of its aligned equal in `b`, or TRACE_UNALIGNED. The
- * indices increase. HAL_NO_MEMORY. */
+/* For each element of `a`, the increasing index of its equal in `b`, or TRACE_UNALIGNED. */
 enum hal_status trace_align(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count,
                             size_t *out_match) HAL_CHECKED;
 

@@ -22,8 +22,7 @@ struct trace_activity {
 /* Takes the work of a submission that ended; ignores other events. False if out of memory. */
 bool trace_activity_event(struct trace_activity *activity, const struct trace_event *event);
 
-/* Stores the work in the note, whose times are complete, and starts over. The arena owns the
- * values. False if out of memory. */
+/* Stores the work in the note, in the arena, and starts over. False: out of memory. */
 bool trace_activity_store(struct trace_activity *activity, Haltrace__Note *note,
                           struct trace_arena *arena);
 

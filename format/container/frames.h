@@ -125,8 +125,7 @@ enum hal_status trace_input_data_frame(struct trace_input *input, const Haltrace
 enum hal_status trace_input_frame_size(struct trace_input *input, uint64_t offset,
                                        uint64_t *out_bytes) HAL_CHECKED;
 
-/* Decompresses the first `bytes` bytes, to at most `capacity`: for messages about foreign files.
- * Returns the decompressed size. */
+/* Decompresses the first bytes, for messages about foreign files. Returns how many came out. */
 size_t trace_input_peek(struct trace_input *input, uint64_t bytes, void *out, size_t capacity);
 
 /* ---- Fields of the message ---------------------------------------------------------------- */

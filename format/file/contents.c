@@ -51,8 +51,7 @@ void trace_contents_finish(struct trace_contents *contents)
     *contents = (struct trace_contents){0};
 }
 
-/* The entry with this identity, or the free one where it belongs. Identities are evenly spread:
- * the first bytes are the hash. */
+/* The entry with this identity, or the free one where it belongs. Its first bytes are the hash. */
 static struct trace_content_entry *find(struct trace_content_entry *entries, size_t capacity,
                                         const uint8_t identity[TRACE_IDENTITY_BYTES])
 {

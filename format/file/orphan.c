@@ -40,8 +40,7 @@ static enum hal_status read_round(int descriptor, uint64_t offset, uint64_t capa
 
 /* ---- Opening ---- */
 
-/* What its parent has not asked for yet has a number, and has ended, unless threads are left that
- * go on without the first one. */
+/* A zombie has a number, and has ended, unless threads go on without the first one. */
 static bool is_zombie(uint64_t process)
 {
     enum { COUNT_BEHIND_STATE = 17 }; /* the field of how many threads there are */

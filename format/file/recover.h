@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins a trace whose capture was killed with the sidecar that the capture left, and removes
- * sidecars that are no longer of use. */
+/* Joins a trace whose capture was killed with its sidecar, and removes useless sidecars. */
 #ifndef FORMAT_RECOVER_H
 #define FORMAT_RECOVER_H
 

@@ -74,8 +74,7 @@ struct trace_sidecar_header {
     struct trace_sidecar_place place;
     uint64_t staging_offset, staging_bytes;
     uint64_t rings_offset, rings_bytes;
-    /* How much the file holds of all rings at one moment: one store of the index switches
-     * atomically to the next state. */
+    /* How much the file holds of all rings: one store of the index switches to the next state. */
     _Atomic uint32_t durable_index;
     uint64_t durable_file_bytes[2];
     uint64_t skipped_tickets; /* never in this trace: in a flight recorder's other files */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sandboxed child: does what its parent asks, and concludes nothing. Kernels run here, and may
- * change every byte of this process. */
+/* The sandboxed child: does what its parent asks, and concludes nothing. Kernels may change it. */
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/player/remote.h"

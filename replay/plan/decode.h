@@ -52,8 +52,7 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
 enum hal_status replay_decode_begun(struct replay_decoder *decoder,
                                     const struct trace_host_call *begin) HAL_CHECKED;
 
-/* Checks and renumbers one event and appends its operations. On failure the plan is unchanged and
- * the message names the event. */
+/* Checks and renumbers one event and appends its operations. On failure the plan is unchanged. */
 enum hal_status replay_decode(struct replay_decoder *decoder,
                               const struct replay_gathered *gathered) HAL_CHECKED;
 

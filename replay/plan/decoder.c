@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of decoding, and what the checks of all events share: ids become indices, operations
- * and contents are added to the plan. */
+/* The state of decoding, and what all checks share: ids become indices, operations are added. */
 #include "replay/plan/decode.h"
 
 #include "hal/base/mem.h"

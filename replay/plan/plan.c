@@ -84,8 +84,7 @@ static void merge(const struct replay_gathered *from, size_t start, size_t middl
     }
 }
 
-/* Stable. Merges existing runs: each thread's events are in order, so one thread takes one pass and
- * n threads log n passes over chunks. */
+/* Stable. Merges existing runs, each thread's events: log n passes for n threads. */
 static enum hal_status sort_by_ticket(struct gathering *gathering)
 {
     const size_t count = gathering->count;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that a trace leaves in the files from which queues read them. Nothing is taken from a file
- * but what has the recorded digest. */
+/* Bytes that a trace leaves in the files that queues read, taken only with the recorded digest. */
 #include "hal/base/digest.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"

@@ -219,8 +219,7 @@ static void fail_semaphores(struct replay_player *player, const char *why)
     }
 }
 
-/* The end of all work: of that which ended in the recording, and then, set free by failing what
- * it waits for, of that which did not. */
+/* The end of all work: of what ended in the recording, then of the rest, whose waits fail. */
 static enum hal_status drain(struct replay_player *player)
 {
     const struct replay_plan *plan = player->plan;

@@ -238,8 +238,7 @@ void replay_doubt_finish(struct replay_player *player);
 
 /* ---- files.c ------------------------------------------------------------------------------- */
 
-/* The bytes of the event's file; borrowed until the next call. HAL_NOT_FOUND, HAL_UNSUPPORTED: the
- * file is missing or has changed. */
+/* The bytes of the event's file, until the next call. HAL_NOT_FOUND; HAL_UNSUPPORTED: changed. */
 enum hal_status replay_file_read(struct replay_player *player,
                                  const struct trace_content_event *event,
                                  const uint8_t digest[TRACE_DIGEST_BYTES],

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device that a trace was recorded on against the one that it is replayed on: what is missing,
- * and what may make results differ. */
+/* The device of the recording against that of the replay: what is missing, what may differ. */
 #include "replay/replay.h"
 
 #include "hal/base/text.h"
@@ -153,8 +152,7 @@ static size_t add_name(char *out_list, size_t used, size_t bytes, enum hal_execu
                                          hal_executable_format_name(format));
 }
 
-/* Executables come in formats, of which a trace may hold several: one that has none for this device
- * is an error when it is created. */
+/* An executable may come in several formats; without one for this device its creation fails. */
 static bool note_formats(const struct trace_device *recorded, const struct hal_device_info *device,
                          char *out_note)
 {

@@ -168,8 +168,7 @@ static bool any_holds_fill(const struct replay_plan *plan, const struct replay_o
     return any;
 }
 
-/* Excludes such bytes from the comparison where the recording had 0, as fresh memory has. NULL:
- * there is none, or out of memory. */
+/* Excludes such bytes where the recording had 0, as fresh memory has. NULL: none, or no memory. */
 static uint8_t *without_fill(const struct replay_plan *plan, const struct replay_options *options,
                              const struct trace_content_event *event, const uint8_t *expected,
                              const uint8_t *actual)

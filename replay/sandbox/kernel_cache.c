@@ -34,8 +34,7 @@ void replay_remove_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The file itself, whatever it contains: an attacker who can replace it, with the same change time,
- * can change the cache as well. */
+/* The file, whatever it contains: who can fake its change time can change the cache as well. */
 static bool name_folder(const char *trace, char out_name[NAME_DIGITS + 1])
 {
     struct stat facts;

@@ -211,8 +211,7 @@ static int allow_each(scmp_filter_ctx filter, const char *name, unsigned argumen
     return error;
 }
 
-/* Questions about a terminal and about a pipe; names of threads and of memory; one's own limits,
- * which may be asked for and not set. */
+/* Questions about a terminal and a pipe; names of threads and memory; reading one's limits. */
 static int allow_questions(scmp_filter_ctx filter)
 {
     static const uint64_t requests[] = {ASK_TERMINAL, ASK_TERMINAL_ANEW, TIOCGWINSZ, FIONREAD};
@@ -227,8 +226,7 @@ static int allow_questions(scmp_filter_ctx filter)
     return error;
 }
 
-/* Memory, compiled kernels. Shared memory that is not a file survives when no process maps it any
- * more, and could not be accounted. */
+/* Memory, compiled kernels. Shared memory without a file outlives mappings, out of all accounts. */
 static int allow_mmap(scmp_filter_ctx filter)
 {
     int error = allow_if(filter, "mmap", SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, 0));

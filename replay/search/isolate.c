@@ -46,8 +46,7 @@ static struct replay_kernel_times *find_kernel(struct summing *s, const char *na
     return fresh;
 }
 
-/* All steps of the submission, which are contiguous; `at` advances to the first one after them.
- * Both plans have the same order. */
+/* The submission's steps, contiguous in both plans; `at` advances to the first one after them. */
 static int64_t sum_of(const struct replay_timed_steps *steps, const struct trace_submit *submit,
                       size_t *at, uint64_t *count)
 {

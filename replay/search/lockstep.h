@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs two players of one serialized plan in lockstep: after every step, compares all that it may
- * have written. Private to replay/. */
+/* Runs two players of a serialized plan in lockstep, comparing what each step may have written. */
 #ifndef REPLAY_LOCKSTEP_H
 #define REPLAY_LOCKSTEP_H
 

@@ -31,8 +31,7 @@ const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
 
 /* ---- The list ------------------------------------------------------------------------------ */
 
-/* What is wrong, then what can be changed, then idle time, which is where such changes show, and
- * last what has no cost in time. */
+/* What is wrong, then what can change, then idle time, where changes show, then what costs none. */
 static int rank(const struct view_finding *finding)
 {
     switch (finding->kind) {

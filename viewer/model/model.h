@@ -413,13 +413,11 @@ bool view_track_iterations(const struct view_model *model, const struct view_tra
 const struct view_collective *view_model_collective(const struct view_model *model,
                                                     const struct view_submission *submission);
 
-/* The collectives in this trace that form one operation with this one, including itself: *out_count
- * indices into `collectives`, by rank. */
+/* The *out_count collectives that form one operation with this one, and itself, by rank. */
 const uint32_t *view_model_rendezvous(const struct view_model *model,
                                       const struct view_collective *collective, size_t *out_count);
 
-/* The submission that took part in it, or NULL if it never began. And, of those that met, the last
- * to arrive, or NULL if none began. */
+/* The submission that took part in it; of those that met, the last to arrive. NULL: never began. */
 const struct view_submission *view_collective_submission(const struct view_model *model,
                                                          const struct view_collective *collective);
 const struct view_collective *view_collective_last(const struct view_model *model,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actions by name: completed by the palette and accepted in line mode. A name maps to keys, so that
- * there is only one implementation. */
+/* Actions by name, for the palette and line mode. A name maps to keys, which implement it. */
 #include "viewer/ui/commands.h"
 
 #include "hal/base/mem.h"

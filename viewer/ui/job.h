@@ -26,8 +26,7 @@ struct view_job_type {
     void (*destroy)(void *work); /* of a work that was not taken, on any thread */
 };
 
-/* Starts a job that examines `size` things, and takes ownership of the work. A running one of the
- * same kind is stopped silently. */
+/* Starts a job on `size` things, and owns the work. Stops a running one of the kind silently. */
 void view_job_start(struct view *view, const struct view_job_type *type, void *work, uint64_t size);
 /* Starts one that examines the whole trace, with a new work, unless it may not start. */
 void view_job_ask(struct view *view, const struct view_job_type *type);
@@ -51,8 +50,7 @@ void view_job_missing(const struct view *view, enum view_job_kind kind, char *ou
 /* Takes completed results; false: none was running, nothing is new. Never blocks. */
 bool view_jobs_poll(struct view *view);
 
-/* Stops one that is no longer wanted, or cancels all that the user asked for, without waiting for
- * them. False: none was running. */
+/* Stops one, or all that the user asked for, without waiting for them. False: none was running. */
 void view_job_stop(struct view *view, enum view_job_kind kind);
 bool view_jobs_give_up(struct view *view);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the screen, their keys, and the interfaces between the view's files. To draw a trace
- * into a screen, view.h suffices. */
+/* The parts of the screen, their keys, and the interfaces between the view's files. */
 #ifndef VIEWER_PANES_H
 #define VIEWER_PANES_H
 

@@ -340,8 +340,7 @@ static void find_later(struct slice *slice)
     }
 }
 
-/* What comes before the window leaves nothing but values of semaphores, `reached`; what cannot have
- * ended by then stays as a barrier. */
+/* What comes before the window leaves only semaphores' values, `reached`, or stays as a barrier. */
 static void collapse(struct slice *slice)
 {
     bool changed;
