@@ -210,7 +210,7 @@ HAL_API void hal_engine_init(struct hal_engine *engine, const struct hal_driver_
                              const struct hal_engine_ops *ops);
 HAL_API void hal_engine_finish(struct hal_engine *engine);
 
-/* Entries of the table. */
+/* Entries of a driver's table: HAL_ENGINE_ENTRIES. */
 HAL_API enum hal_status hal_engine_submit(struct hal_driver_device *self,
                                           const struct hal_submission *source);
 HAL_API enum hal_status hal_engine_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
@@ -231,6 +231,14 @@ HAL_API enum hal_status hal_engine_semaphores_wait(struct hal_driver_device *sel
                                                    enum hal_wait_mode mode,
                                                    const struct hal_semaphore_value *values,
                                                    size_t count, int64_t timeout_ns);
+
+#define HAL_ENGINE_ENTRIES                                                                         \
+    .device_wait_idle = hal_engine_wait_idle, .shares_semaphores = true,                           \
+    .semaphore_create = hal_engine_semaphore_create,                                               \
+    .semaphore_query = hal_engine_semaphore_query,                                                 \
+    .semaphore_signal = hal_engine_semaphore_signal, .semaphore_fail = hal_engine_semaphore_fail,  \
+    .semaphores_wait = hal_engine_semaphores_wait, .queue_submit = hal_engine_submit,              \
+    .waits_interrupt = hal_engine_interrupt
 
 /* For object_destroy. */
 HAL_API void hal_engine_semaphore_destroy(struct hal_semaphore *semaphore);

@@ -108,7 +108,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
 static const struct hal_driver_ops ops = {
     .device_destroy = device_destroy,
     .device_query = device_query,
-    .device_wait_idle = hal_engine_wait_idle,
+    HAL_ENGINE_ENTRIES,
     .device_running = device_running,
     .buffer_create = cpu_buffer_create,
     .buffer_create_apart = cpu_buffer_create_apart,
@@ -124,16 +124,8 @@ static const struct hal_driver_ops ops = {
     .cache_open = cpu_cache_open,
     .cache_measure = cpu_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
-    .shares_semaphores = true,
     .collectives = true,
-    .semaphore_create = hal_engine_semaphore_create,
-    .semaphore_query = hal_engine_semaphore_query,
-    .semaphore_signal = hal_engine_semaphore_signal,
-    .semaphore_fail = hal_engine_semaphore_fail,
-    .semaphores_wait = hal_engine_semaphores_wait,
-    .queue_submit = hal_engine_submit,
     .object_destroy = object_destroy,
-    .waits_interrupt = hal_engine_interrupt,
 };
 
 /* ---- Opening ------------------------------------------------------------------------------ */
