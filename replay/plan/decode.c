@@ -84,7 +84,7 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
         return HAL_OK;
     HAL_TRY(replay_decode_content(decoder, &event->content, trace_content_bytes(event)));
     replay_uninitialised_write(&buffer->buffer.uninitialised, event->offset, event->size);
-    return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
+    return replay_decode_transfer(decoder, REPLAY_WRITE, event);
 }
 
 /* Without the bytes nothing is known of the range; without those before, not which have changed. */
@@ -130,7 +130,7 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
     plan->info.reads++;
     plan->info.digest_reads += (event->flags & TRACE_FLAG_DIGEST) != 0;
     plan->info.read_bytes += event->size;
-    return replay_decode_push(decoder, REPLAY_READ, event->buffer, &event->head);
+    return replay_decode_transfer(decoder, REPLAY_READ, event);
 }
 
 /* ---- Other objects ------------------------------------------------------------------------- */
@@ -321,6 +321,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer that it refers to */
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
+    case TRACE_COLLECTIVE: return replay_decode_collective(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
     case TRACE_UNSUPPORTED: return decode_unsupported(decoder, event);
     case TRACE_SUBMISSION_OUTPUTS: return replay_decode_written(decoder, event);
@@ -331,7 +332,6 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_FAILURE:
     case TRACE_CHANNEL_CREATE: /* what others sent is in the trace */
     case TRACE_CHANNEL_DESTROY:
-    case TRACE_COLLECTIVE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
     case TRACE_STRING:

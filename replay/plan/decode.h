@@ -35,6 +35,9 @@ struct replay_decoder {
     struct hal_idmap left_out;    /* ids of objects that the trace could not hold */
     struct hal_idmap done_ids;    /* submission id to index into `done` */
     struct hal_idmap begun_ids;   /* of submissions whose host call began */
+    struct hal_idmap calling_ids; /* thread to index into `calling` */
+    uint32_t *calling;            /* by thread: the gate of the host call that it makes; 0: none */
+    size_t calling_count, calling_capacity;
     struct replay_done *done;
     size_t done_count, done_capacity;
     uint64_t live_buffer_bytes;
@@ -96,6 +99,12 @@ enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
 /* Replays a host call between its two events, while the submission waits. */
 enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                         const struct trace_host_call *event) HAL_CHECKED;
+/* Names the host call to which a thread's next contents belong. */
+enum hal_status replay_decode_collective(struct replay_decoder *decoder,
+                                         const struct trace_collective *event) HAL_CHECKED;
+/* Appends a write or a read, which belongs to its thread's host call, if any. */
+enum hal_status replay_decode_transfer(struct replay_decoder *decoder, enum replay_action action,
+                                       const struct trace_content_event *event) HAL_CHECKED;
 /* The host call of a submission failed before it began: no thread was left, or a wait failed. */
 enum hal_status replay_decode_uncalled(struct replay_decoder *decoder,
                                        const struct trace_submit *held,

@@ -275,6 +275,49 @@ static enum hal_status hold(struct replay_decoder *decoder, const struct trace_s
     return HAL_OK;
 }
 
+static uint32_t gate_of(const struct trace_submit *held)
+{
+    return (uint32_t)held->values[held->wait_count - 1].semaphore;
+}
+
+static enum hal_status push_called(struct replay_decoder *decoder, uint32_t gate,
+                                   enum replay_action action, uint64_t object,
+                                   const struct trace_event *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    if (plan->call_count >= UINT32_MAX - 1 ||
+        !HAL_GROW(plan->calls, &plan->call_capacity, plan->call_count + 1))
+        return replay_decode_no_memory("host calls");
+    HAL_TRY(replay_decode_push(decoder, action, object, event));
+    plan->calls[plan->call_count++] = (struct replay_call){plan->op_count - 1, gate};
+    return HAL_OK;
+}
+
+/* `gate` 0: the thread makes none any more. */
+static enum hal_status set_calling(struct replay_decoder *decoder, uint32_t thread, uint32_t gate)
+{
+    uint32_t index;
+    if (!HAL_GROW(decoder->calling, &decoder->calling_capacity, decoder->calling_count + 1))
+        return replay_decode_no_memory("threads");
+    if (!hal_idmap_add(&decoder->calling_ids, thread, (uint32_t)decoder->calling_count, &index))
+        return replay_decode_no_memory("threads");
+    decoder->calling_count += index == decoder->calling_count;
+    decoder->calling[index] = gate;
+    return HAL_OK;
+}
+
+/* The gate was made with the submission: only buffers that are older take part. */
+enum hal_status replay_decode_transfer(struct replay_decoder *decoder, enum replay_action action,
+                                       const struct trace_content_event *event)
+{
+    uint32_t index;
+    const bool calls = hal_idmap_find(&decoder->calling_ids, event->head.thread, &index) &&
+                       event->buffer < decoder->calling[index];
+    return calls
+               ? push_called(decoder, decoder->calling[index], action, event->buffer, &event->head)
+               : replay_decode_push(decoder, action, event->buffer, &event->head);
+}
+
 /* All that the submission waits for, but what holds it. */
 static enum hal_status await_waits(struct replay_decoder *decoder,
                                    const struct trace_host_call *event,
@@ -293,7 +336,7 @@ static enum hal_status await_waits(struct replay_decoder *decoder,
         return HAL_OK;
     HAL_TRY(new_wait(decoder->plan, &event->head, count, &wait));
     memcpy(wait->values, held->values, count * sizeof *held->values);
-    return replay_decode_push(decoder, REPLAY_WAIT, 0, &wait->head);
+    return push_called(decoder, gate_of(held), REPLAY_WAIT, 0, &wait->head);
 }
 
 static enum hal_status let_go(struct replay_decoder *decoder, const struct trace_host_call *event,
@@ -304,14 +347,24 @@ static enum hal_status let_go(struct replay_decoder *decoder, const struct trace
     HAL_TRY(replay_plan_room(decoder->plan, sizeof(struct trace_semaphore_event), &room));
     struct trace_semaphore_event *end = room;
     *end = (struct trace_semaphore_event){.head = event->head,
-                                          .semaphore = held->values[held->wait_count - 1].semaphore,
+                                          .semaphore = gate_of(held),
                                           .value = ok ? 1 : 0,
                                           .message = event->message};
     end->head.bytes = sizeof *end;
     if (!ok)
         HAL_TRY(check_failure(event->head.status));
-    return replay_decode_push(decoder, ok ? REPLAY_SIGNAL : REPLAY_FAIL, end->semaphore,
-                              &end->head);
+    return push_called(decoder, gate_of(held), ok ? REPLAY_SIGNAL : REPLAY_FAIL, end->semaphore,
+                       &end->head);
+}
+
+enum hal_status replay_decode_collective(struct replay_decoder *decoder,
+                                         const struct trace_collective *event)
+{
+    uint32_t op;
+    if (!hal_idmap_find(&decoder->submissions, event->submission, &op))
+        return HAL_OK;
+    const struct trace_submit *held = (const void *)decoder->plan->ops[op].event;
+    return calls_host(held) ? set_calling(decoder, event->head.thread, gate_of(held)) : HAL_OK;
 }
 
 enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
@@ -324,8 +377,7 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
     if (!calls_host(held))
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " has no host call",
                         event->submission);
-    struct replay_object *gate =
-        &decoder->plan->objects[held->values[held->wait_count - 1].semaphore];
+    struct replay_object *gate = &decoder->plan->objects[gate_of(held)];
     const bool begins = event->head.kind == TRACE_HOST_CALL_BEGIN;
     uint64_t *mark = begins ? &gate->semaphore.promised : &gate->semaphore.reached;
     if (*mark)
@@ -335,6 +387,7 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
         return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " ends without having begun",
                         event->submission);
     *mark = 1;
+    HAL_TRY(set_calling(decoder, event->head.thread, begins ? gate_of(held) : 0));
     return begins ? await_waits(decoder, event, held) : let_go(decoder, event, held);
 }
 

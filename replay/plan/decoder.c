@@ -15,6 +15,8 @@ void replay_decoder_finish(struct replay_decoder *decoder)
     hal_idmap_finish(&decoder->left_out);
     hal_idmap_finish(&decoder->done_ids);
     hal_idmap_finish(&decoder->begun_ids);
+    hal_idmap_finish(&decoder->calling_ids);
+    free(decoder->calling);
     free(decoder->done);
     free(decoder->unawaited);
     free(decoder->lost);

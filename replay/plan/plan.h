@@ -103,6 +103,13 @@ struct replay_scope {
     size_t first_op, last_op; /* of these */
 };
 
+/* An operation of a host call; `gate`: the semaphore of the plan's own that holds its submission.
+ */
+struct replay_call {
+    size_t op;
+    uint32_t gate;
+};
+
 struct replay_plan {
     struct trace_reader *reader;
     struct replay_plan_info info;
@@ -111,6 +118,8 @@ struct replay_plan {
     size_t object_count, object_capacity;
     struct replay_op *ops;
     size_t op_count, op_capacity;
+    struct replay_call *calls; /* in the order of `ops`; may go beyond it where a trace is cut */
+    size_t call_count, call_capacity;
     struct replay_scope *scopes; /* by thread, in order of their begins */
     size_t scope_count, scope_capacity;
     uint32_t *open_scopes; /* while loading */
@@ -150,7 +159,7 @@ enum hal_status replay_plan_content(const struct replay_plan *plan, uint64_t ind
                                     const uint8_t **out_data) HAL_CHECKED;
 
 /* A plan that borrows everything from `plan`, which must outlive it, except its operations (none at
- * first), its objects (copied) and new records. */
+ * first, and so no host calls), its objects (copied) and new records. */
 enum hal_status replay_plan_clone(const struct replay_plan *plan,
                                   struct replay_plan **out_variant) HAL_CHECKED;
 enum hal_status replay_plan_emit(struct replay_plan *variant,

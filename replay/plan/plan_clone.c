@@ -14,6 +14,8 @@ enum hal_status replay_plan_clone(const struct replay_plan *plan, struct replay_
     variant->recipe = NULL;
     variant->ops = NULL;
     variant->op_count = variant->op_capacity = 0;
+    variant->calls = NULL;
+    variant->call_count = variant->call_capacity = 0;
     variant->objects = hal_alloc(plan->object_count, sizeof *variant->objects);
     variant->object_capacity = plan->object_count;
     if (!variant->objects) {

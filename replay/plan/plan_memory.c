@@ -99,6 +99,7 @@ void replay_plan_destroy(struct replay_plan *plan)
         for (size_t i = 0; i < plan->content_count; i++)
             free(plan->contents[i].data);
         free(plan->contents);
+        free(plan->calls);
         free(plan->scopes);
         free(plan->open_scopes);
         free(plan->written);

@@ -207,7 +207,7 @@ static enum hal_status run_step(struct looking *l, const struct replay_step *ste
         l->player->mute = false;
     enum hal_status status = loop ? take_before(l, step, &before) : HAL_OK;
     if (status == HAL_OK)
-        status = replay_player_until(l->player, step->submit_op + 2);
+        status = replay_player_until(l->player, step->end_op);
     if (status == HAL_OK)
         status = make_dumps(l, step);
     if (status == HAL_OK && loop)
@@ -242,7 +242,7 @@ static enum hal_status find_dumped(struct looking *l, const struct replay_dump *
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     enum hal_status status = replay_step_accesses(&l->serialized, &l->reflection, step,
                                                   REPLAY_READS | REPLAY_WRITES, &accesses);
-    for (size_t i = 0; i < step->submit_op + 2 && i < plan->op_count; i++) {
+    for (size_t i = 0; i < step->end_op && i < plan->op_count; i++) {
         if (plan->ops[i].action == REPLAY_CREATE_BUFFER ||
             plan->ops[i].action == REPLAY_DESTROY_BUFFER)
             alive[plan->ops[i].object] = plan->ops[i].action == REPLAY_CREATE_BUFFER;

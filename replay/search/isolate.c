@@ -155,7 +155,7 @@ static enum hal_status run_steps(struct timed *timed, bool first)
     for (size_t i = 0; i < timed->steps.serialized.step_count; i++) {
         const struct replay_step *step = &timed->steps.serialized.steps[i];
         HAL_TRY(replay_player_until(timed->player, step->submit_op));
-        HAL_TRY(replay_player_until(timed->player, step->submit_op + 2));
+        HAL_TRY(replay_player_until(timed->player, step->end_op));
         replay_note_step(&timed->steps, i, first, timed->player->took_ns);
     }
     return replay_player_until(timed->player, timed->steps.serialized.plan->op_count);

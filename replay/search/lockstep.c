@@ -204,7 +204,7 @@ static enum hal_status run_steps(struct replay_lockstep *lockstep,
         const struct replay_step *step = &serialized->steps[i];
         HAL_TRY(run_both(lockstep, step->submit_op));
         HAL_TRY(keep_inputs(lockstep, step));
-        HAL_TRY(run_both(lockstep, step->submit_op + 2)); /* and the wait */
+        HAL_TRY(run_both(lockstep, step->end_op));
         HAL_TRY(compare_step(lockstep, step, divergence));
         divergence->step = i;
     }

@@ -15,6 +15,10 @@ struct making {
     struct replay_serialized *serialized;
     const struct replay_serialized_options *options;
     uint64_t *values; /* of semaphores, by object: what they have reached; UINT64_MAX: failed */
+    uint32_t *first_calls; /* by gate: index of its first operation into plan->calls, plus 1 */
+    uint32_t *next_calls;  /* by such an index: the next one of the gate, plus 1 */
+    bool *called;          /* by such an index: has been played */
+    size_t call;           /* the next one in the plan's order */
     struct replay_op *held;
     size_t held_count, held_capacity;
     bool stopped, begun;
@@ -35,6 +39,7 @@ static enum hal_status add_step(struct making *m, const struct replay_step *step
     serialized->steps[serialized->step_count] = *step;
     const struct trace_event *event = &step->submit->head;
     HAL_TRY(replay_plan_emit(m->variant, &(struct replay_op){REPLAY_WAIT_IDLE, 0, event}));
+    serialized->steps[serialized->step_count].end_op = m->variant->op_count;
     return replay_plan_emit(
         m->variant, &(struct replay_op){REPLAY_STEP, (uint32_t)serialized->step_count++, event});
 }
@@ -61,6 +66,23 @@ static enum hal_status emit_part(struct making *m, const struct trace_submit *su
         part->values[wait_count + i] = submit->values[submit->wait_count + i];
     *(uint64_t *)(void *)(part->values + values) = commands;
     return replay_plan_emit(m->variant, &(struct replay_op){REPLAY_SUBMIT, 0, &part->head});
+}
+
+/* The host call follows its submission, unless another of the submission's waits fails. */
+static enum hal_status emit_call(struct making *m, const struct trace_submit *submit)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < submit->wait_count; i++) {
+        next = m->first_calls[submit->values[i].semaphore];
+        if (!next && m->values[submit->values[i].semaphore] == UINT64_MAX)
+            return HAL_OK;
+    }
+    for (; next; next = m->next_calls[next - 1]) {
+        if (!m->called[next - 1])
+            HAL_TRY(replay_plan_emit(m->variant, &m->plan->ops[m->plan->calls[next - 1].op]));
+        m->called[next - 1] = true;
+    }
+    return HAL_OK;
 }
 
 static bool stops_at(const struct making *m, const struct trace_submit *submit)
@@ -135,7 +157,8 @@ static enum hal_status run_pieces(struct making *m, const struct trace_submit *s
                         submit->submission, m->options->stop.dispatch, step.dispatch);
     if (status != HAL_OK || m->stopped)
         return status;
-    return emit_part(m, submit, 0, first, true);
+    HAL_TRY(emit_part(m, submit, 0, first, true));
+    return emit_call(m, submit);
 }
 
 static enum hal_status run_submission(struct making *m, const struct replay_op *op)
@@ -155,6 +178,7 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
     } else {
         const struct replay_step step = {.submit = submit, .submit_op = m->variant->op_count};
         HAL_TRY(replay_plan_emit(m->variant, op));
+        HAL_TRY(emit_call(m, submit));
         HAL_TRY(add_step(m, &step));
     }
     for (uint32_t i = 0; i < submit->signal_count; i++) {
@@ -184,8 +208,9 @@ static enum readiness readiness(const struct making *m, const struct trace_submi
     enum readiness result = is_too_early(m, submit) ? NOT_YET : READY;
     for (uint32_t i = 0; i < submit->wait_count; i++) {
         const uint64_t value = m->values[submit->values[i].semaphore];
+        const bool calls = m->first_calls[submit->values[i].semaphore];
         if (value == UINT64_MAX)
-            return FAILS;
+            return calls ? (result == NOT_YET ? NOT_YET : FAILS) : FAILS;
         if (value < submit->values[i].value)
             result = NOT_YET;
     }
@@ -199,6 +224,7 @@ static enum hal_status run_failing(struct making *m, const struct replay_op *op)
     for (uint32_t i = 0; i < submit->signal_count; i++)
         m->values[submit->values[submit->wait_count + i].semaphore] = UINT64_MAX;
     HAL_TRY(replay_plan_emit(m->variant, op));
+    HAL_TRY(emit_call(m, submit));
     if (is_awaited(m, submit) && !stops_at(m, submit))
         m->stopped |= --m->awaited == 0;
     return HAL_OK;
@@ -370,6 +396,41 @@ static uint64_t count_awaited(const struct making *m)
     return count;
 }
 
+/* Lists the operations of host calls that end. Such a call is the replay's own to make, so that its
+ * gate is as good as open from the start. */
+static enum hal_status list_calls(struct making *m)
+{
+    const struct replay_plan *plan = m->plan;
+    m->first_calls = hal_alloc(plan->object_count, sizeof *m->first_calls);
+    m->next_calls = hal_alloc(plan->call_count, sizeof *m->next_calls);
+    m->called = hal_alloc(plan->call_count, sizeof *m->called);
+    if (!m->first_calls || !m->next_calls || !m->called)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu parts of host calls", plan->call_count);
+    for (size_t i = plan->call_count; i-- > 0;) {
+        const struct replay_call *call = &plan->calls[i];
+        if (call->op >= plan->op_count)
+            continue;
+        const enum replay_action action = plan->ops[call->op].action;
+        if (action == REPLAY_SIGNAL || action == REPLAY_FAIL)
+            m->values[call->gate] = action == REPLAY_SIGNAL ? 1 : UINT64_MAX;
+        else if (!m->first_calls[call->gate])
+            continue;
+        m->next_calls[i] = m->first_calls[call->gate];
+        m->first_calls[call->gate] = (uint32_t)i + 1;
+    }
+    return HAL_OK;
+}
+
+/* Whether the operation belongs to a host call that has been made. */
+static bool was_called(struct making *m, size_t op)
+{
+    if (m->call == m->plan->call_count || m->plan->calls[m->call].op != op)
+        return false;
+    const bool called = m->called[m->call];
+    m->called[m->call++] = true;
+    return called;
+}
+
 /* That the range is one, and ran. */
 static enum hal_status check_range(const struct making *m)
 {
@@ -396,12 +457,19 @@ static enum hal_status transform(struct making *m)
         if (object->kind == REPLAY_SEMAPHORE && object->created)
             m->values[i] = TRACE_AS(trace_semaphore_create, object->created)->initial_value;
     }
+    HAL_TRY(list_calls(m));
     size_t at = 0;
     for (; at < m->plan->op_count && !m->stopped; at++)
-        HAL_TRY(take(m, &m->plan->ops[at]));
+        if (!was_called(m, at))
+            HAL_TRY(take(m, &m->plan->ops[at]));
     if (m->options->is_range && !m->options->stop.has_dispatch)
-        for (; at < m->plan->op_count && belongs_to_the_stop(m, &m->plan->ops[at]); at++)
+        for (; at < m->plan->op_count; at++) {
+            if (was_called(m, at))
+                continue;
+            if (!belongs_to_the_stop(m, &m->plan->ops[at]))
+                break;
             HAL_TRY(replay_plan_emit(m->variant, &m->plan->ops[at]));
+        }
     if (!m->stopped)
         HAL_TRY(let_go(m));
     HAL_TRY(check_range(m));
@@ -445,6 +513,9 @@ enum hal_status replay_serialized_make(const struct replay_plan *plan,
         m.values ? transform(&m)
                  : hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     free(m.values);
+    free(m.first_calls);
+    free(m.next_calls);
+    free(m.called);
     free(m.held);
     if (status == HAL_OK)
         status = note_recipe(plan, options, m.variant);

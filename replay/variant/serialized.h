@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan whose submissions run one after the other, each to its end, and on request command by
  * command, so that memory can be examined in between. A submission that waits for a later value
- * runs when its values have been reached. Private to replay/.
+ * runs when its values have been reached; its host call, if any, follows at once. Private to
+ * replay/.
  *
  * Everything that runs is a *step*, followed by an operation REPLAY_STEP whose object is the step's
  * index: the device is idle there. */
@@ -16,6 +17,7 @@ enum replay_split { REPLAY_SPLIT_NONE, REPLAY_SPLIT_SOME, REPLAY_SPLIT_ALL };
 struct replay_step {
     const struct trace_submit *submit; /* as recorded, renumbered */
     size_t submit_op;                  /* in the serialized plan: submits the step */
+    size_t end_op;                     /* behind the wait for its end */
     /* For a split submission; otherwise `work` is NULL. */
     const struct trace_segment *work; /* fill, copy, update, dispatch */
     uint32_t commands;                /* index of the recorded command buffer in the plan */

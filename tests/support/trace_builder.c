@@ -676,6 +676,16 @@ void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint
     finish_ordered(b);
 }
 
+void builder_collective(struct trace_builder *b, uint64_t submission)
+{
+    struct trace_collective *record = start(b, TRACE_COLLECTIVE, sizeof *record);
+    if (!record)
+        return;
+    record->submission = submission;
+    record->collective = TRACE_BROADCAST;
+    finish_ordered(b);
+}
+
 void builder_queue_flush(struct trace_builder *b, uint64_t queues)
 {
     struct trace_queue_flush *record = start(b, TRACE_QUEUE_FLUSH, sizeof *record);

@@ -177,6 +177,7 @@ void builder_submission_outputs(struct trace_builder *b, uint64_t submission, ui
                                 const struct trace_written *outputs, uint32_t count);
 /* `kind`: a host call's begin or end. */
 void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint64_t submission);
+void builder_collective(struct trace_builder *b, uint64_t submission);
 void builder_queue_flush(struct trace_builder *b, uint64_t queues);
 /* Device times; takes no time of the clock. */
 /* Times of dispatches; before builder_submission_done. */

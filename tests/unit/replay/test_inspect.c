@@ -274,6 +274,95 @@ TEST_ON(a_range_has_what_runs_late, struct fixture *f)
     f->plan = before;
 }
 
+/* #s0 reads a file, or fails to, into the first quarter, #s1 receives the second one and sends the
+ * last, #s2 waits for both and copies one half to the other, #s3 is independent. The host calls
+ * come behind all of them, those of #s0 inside that of #s1. */
+static void build_calls(struct fixture *f, const char *path, bool fails)
+{
+    struct trace_builder *b = &f->b;
+    const struct trace_semaphore_value done[] = {
+        {DONE, 1}, {DONE + 1, 1}, {DONE + 2, 1}, {DONE + 3, 1}};
+    const uint64_t commands[] = {COMMANDS, COMMANDS + 1};
+    builder_open(b, path, NULL);
+    builder_thread(b, 2, 4712, "calls");
+    builder_buffer_create(b, OUT, "out", 16);
+    builder_host_write(b, OUT, 0, (uint32_t[4]){0}, 16);
+    for (uint64_t n = 0; n < 4; n++)
+        builder_semaphore_create(b, DONE + n, NULL, 0);
+    builder_command_buffer_create(b, commands[0], NULL, HAL_ONE_SHOT);
+    builder_copy(b, OUT, 0, OUT, 8, 8);
+    builder_end_commands(b, commands[0]);
+    builder_command_buffer_create(b, commands[1], NULL, HAL_ONE_SHOT);
+    builder_end_commands(b, commands[1]);
+    b->operation =
+        (struct trace_submit){.operation = TRACE_OPERATION_READ, .buffer = OUT, .size = 4};
+    builder_submit(b, 0, 0, NO_VALUES, builder_values(&done[0], 1), NO_IDS);
+    b->operation = (struct trace_submit){
+        .operation = TRACE_OPERATION_COLLECTIVE, .buffer = OUT, .offset = 4, .size = 4};
+    builder_submit(b, 1, 0, NO_VALUES, builder_values(&done[1], 1), NO_IDS);
+    builder_submit(b, 2, 0, builder_values(done, 2), builder_values(&done[2], 1), IDS(commands[0]));
+    builder_submit(b, 3, 0, NO_VALUES, builder_values(&done[3], 1), IDS(commands[1]));
+    b->thread = 2;
+    builder_host_call(b, TRACE_HOST_CALL_BEGIN, 1);
+    builder_host_read(b, OUT, 12, &(uint32_t){0}, 4);
+    builder_host_call(b, TRACE_HOST_CALL_BEGIN, 0);
+    if (!fails)
+        builder_host_write(b, OUT, 0, &(uint32_t){1}, 4);
+    b->status = fails ? HAL_IO : HAL_OK;
+    builder_host_call(b, TRACE_HOST_CALL_END, 0);
+    builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    builder_submission_done(b, 2, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    b->status = HAL_OK;
+    builder_collective(b, 1);
+    builder_host_write(b, OUT, 4, &(uint32_t){2}, 4);
+    builder_host_call(b, TRACE_HOST_CALL_END, 1);
+    builder_submission_done(b, 1, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    builder_submission_done(b, 3, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    b->thread = 1;
+    builder_semaphore_wait(b, HAL_WAIT_ALL, &done[fails ? 1 : 2], 1, INT64_MAX);
+    builder_host_read(b, OUT, 0, (uint32_t[4]){!fails, 2, !fails, fails ? 0 : 2}, 16);
+    if (builder_close(b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+TEST_ON(host_calls_follow_their_submissions, struct fixture *f)
+{
+    static const uint32_t wanted[2][4][4] = {
+        {{1, 0, 0, 0}, {1, 2, 0, 0}, {1, 2, 1, 2}, {1, 2, 1, 2}},
+        {{0, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 0, 0}, {0, 2, 0, 0}},
+    };
+    char path[PATH_MAX];
+    uint32_t values[5];
+    struct replay_plan *const before = f->plan;
+    test_folder_file(&f->folder, "calls.pb.zst", path);
+    for (unsigned fails = 0; fails < 2; fails++) {
+        build_calls(f, path, fails);
+        assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &f->plan),
+                         HAL_OK);
+        for (unsigned n = 0; n < 4; n++) {
+            const struct replay_dump dump = {.buffer = "out", .where = at(n), .path = f->dump};
+            struct replay_inspect one = {.dumps = &dump, .dump_count = 1};
+            if (fails && n % 2 == 0)
+                continue; /* does not run */
+            struct replay_inspect_result result = look(f, one);
+            assert_int_equal(read_dump(f, (char *)values, sizeof values), 16);
+            assert_memory_equal(values, wanted[fails][n], 16);
+            assert_int_equal(result.report.compared_reads, 2);
+            assert_int_equal(result.report.different_reads, 0);
+            one = (struct replay_inspect){.has_stop = true, .stop = at(n)};
+            result = look(f, one);
+            assert_int_equal(result.steps, fails ? 1 + (n == 3) : n + 1);
+            one.is_range = one.has_begin = true;
+            one.begin = at(n);
+            result = look(f, one); /* what #s1 sends, and what the host reads behind #s3 */
+            assert_int_equal(result.report.compared_reads, n % 2);
+            assert_int_equal(result.report.different_reads, 0);
+        }
+        replay_plan_destroy(f->plan);
+    }
+    f->plan = before;
+}
+
 TEST_ON(buffers_are_written_out_at_a_place, struct fixture *f)
 {
     char text[4096];
