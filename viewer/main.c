@@ -56,9 +56,11 @@ static enum hal_status write_svg(const struct view_screen *screen, const char *p
         return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
     view_screen_write_svg(screen, file);
     const bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
-    return HAL_OK;
+    if (fclose(file) == 0 && !failed)
+        return HAL_OK;
+    const int error = errno;
+    unlink(path);
+    return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(error));
 }
 
 /* The first frame gives panes their sizes, which keys then rely on. */
@@ -389,6 +391,7 @@ int main(int argc, char **argv)
     struct view_options options;
     struct view_model *model;
     (void)argc;
+    hal_size_signal_ignore();
     setlocale(LC_CTYPE, "");
     if (view_options_parse(argv, &options) != HAL_OK)
         return fail(EXIT_USAGE);

@@ -342,6 +342,7 @@ static void restore_signals(const struct signals *before)
     sigaction(SIGINT, &before->interrupt, NULL);
     sigaction(SIGQUIT, &before->quit, NULL);
     sigaction(SIGCHLD, &before->child, NULL);
+    hal_size_signal_restore();
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
@@ -420,7 +421,8 @@ static void steer(const struct options *options)
     hal_run_open(options->run, &run);
     hal_run_unlock(&run);
     for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
-        const pid_t process = (pid_t)(entry[0] == HAL_RUN_STEERED ? strtol(entry + 1, NULL, 10) : 0);
+        const pid_t process =
+            (pid_t)(entry[0] == HAL_RUN_STEERED ? strtol(entry + 1, NULL, 10) : 0);
         if (process > 0 && getsid(process) == getsid(0))
             told += kill(process, SIGUSR1) == 0;
     }
@@ -456,6 +458,7 @@ int main(int argc, char **argv)
     char path[PATH_MAX], run[PATH_MAX];
     pid_t process = 0;
     int exit_status;
+    hal_size_signal_ignore();
     if (argc > 1 && strcmp(argv[1], "doctor") == 0)
         return capture_doctor(argv + 1, print_version);
     if (!read_options(argv, &options, &exit_status))

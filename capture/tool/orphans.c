@@ -31,7 +31,6 @@ void capture_orphans_prepare(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN}, end = {.sa_handler = leave};
     sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
     sigaction(SIGQUIT, &end, NULL);
 }
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 /* Call it after the program has ended. From now on only SIGQUIT ends the process and leaves traces
- * as they are; a closed pipe or a file size limit becomes an error of the writing call. */
+ * as they are; a closed pipe becomes an error of the writing call. */
 void capture_orphans_prepare(void);
 
 /* Waits for the captured process if it is about to end, as a whole process group does at Ctrl-C.

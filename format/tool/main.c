@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace: finds the subcommand. */
 #include "format/tool/support/tool.h"
+#include "hal/base/os.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
 {
     struct hal_words words;
     (void)argc;
+    hal_size_signal_ignore();
     signal(SIGPIPE,
            SIG_DFL); /* end quietly if the reader closes the pipe, whatever was inherited */
     if (hal_command_line_parse(&command_line, argv, NULL, &words) != HAL_OK) {

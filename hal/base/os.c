@@ -45,6 +45,19 @@ void hal_size_guard_leave(const struct hal_size_guard *guard)
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
+static struct sigaction size_action_before;
+
+void hal_size_signal_ignore(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, &size_action_before);
+}
+
+void hal_size_signal_restore(void)
+{
+    sigaction(SIGXFSZ, &size_action_before, NULL);
+}
+
 void hal_thread_name(char *out_name, size_t bytes)
 {
     if (bytes == 0 || pthread_getname_np(pthread_self(), out_name, bytes) != 0)

@@ -109,6 +109,11 @@ struct hal_size_guard {
 HAL_API void hal_size_guard_enter(struct hal_size_guard *guard);
 HAL_API void hal_size_guard_leave(const struct hal_size_guard *guard);
 
+/* The same for a whole program, which calls the first one as it begins; and the second one in a
+ * process that becomes another program, which finds the signal as this one did. */
+HAL_API void hal_size_signal_ignore(void);
+HAL_API void hal_size_signal_restore(void);
+
 /* Reserves space for the range of the file, on disk or in memory, so that writing it cannot fail
  * for lack of space. Preserves its bytes. Returns an error number, or 0. */
 HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-replay: the order of things, and the exit status. */
+#include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/text.h"
 #include "replay/cli/selftest.h"
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
     struct replay_program program;
     int exit_code;
     (void)argc;
+    hal_size_signal_ignore();
     replay_keep_memory();
     const enum hal_status parsed = replay_options_parse(argv, &program);
     hal_flags_ignore_profiling();

@@ -64,3 +64,36 @@ for option in --json --isolate --verify=uninitialised; do
     [ "$option" != --json ] || python3 is_error.py stdout 4 || fail "the JSON of $option"
 done
 [ -z "$(ls temporary)" ] || fail "without a process, temporary files stay"
+
+# ---- The size of files ----
+
+# too_large COMMAND...: cannot write more than 1 KiB, says so, and leaves nothing.
+too_large()
+{
+    run 3 limited FSIZE 1024 "$@"
+    one_line
+    says stderr ': File too large'
+    [ -z "$(find . -name 'out*')" ] || fail "something is left: $*"
+}
+for command in 'trim --submissions=#s1..#s2' strip recompress 'export --format=perfetto' \
+    'export --format=chrome' 'export --format=csv' 'export --format=jsonl'; do
+    # shellcheck disable=SC2086 # a command with its options
+    too_large "$bin/hal-trace" $command -o out trace.pb.zst
+    says stderr "cannot write 'out'"
+done
+too_large "$bin/hal-view" --svg=out.svg trace.pb.zst
+says stderr "cannot write 'out.svg'"
+run 3 limited FSIZE 1024 "$bin/hal-trace" export --format=sqlite -o database trace.pb.zst
+says stderr "'database': disk I/O error"
+run 3 limited FSIZE 1024 "$bin/hal-trace" dump trace.pb.zst
+says stderr 'cannot write the output: File too large'
+run 3 limited FSIZE 1024 "$bin/hal-replay" --json trace.pb.zst
+says stderr 'cannot write the output: File too large'
+run 4 limited FSIZE 0 "$bin/hal-replay" --record=out.pb.zst trace.pb.zst
+[ ! -e out.pb.zst ] || fail "a recording that did not begin is there"
+
+# What hal-capture starts finds the signal as hal-capture did.
+run 153 "$bin/hal-capture" -o out.pb.zst -- sh -c 'kill -XFSZ $$'
+trap '' XFSZ
+run 0 "$bin/hal-capture" -o out.pb.zst -- sh -c 'kill -XFSZ $$'
+trap - XFSZ

@@ -38,6 +38,7 @@ static void become(const char *command)
     sigset_t none;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         signal(numbers[i], SIG_DFL);
+    hal_size_signal_restore();
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
