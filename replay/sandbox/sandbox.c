@@ -466,22 +466,26 @@ static enum hal_status fork_child(struct replay_sandbox *sandbox)
     fflush(NULL);
     const pid_t child = good ? fork() : -1;
     const int error = errno;
-    sandbox->channel = (struct replay_channel){.from = asks[0], .to = answers[1]};
+    struct replay_channel *const channel = &sandbox->channel;
+    memset(channel, 0, sizeof *channel); /* not by a literal: it is larger than a small stack */
+    channel->from = child ? answers[0] : asks[0];
+    channel->to = child ? asks[1] : answers[1];
     if (child == 0)
         be_inside(sandbox);
-    sandbox->channel =
-        (struct replay_channel){.from = answers[0], .to = asks[1], .wait = watch, .user = sandbox};
+    channel->wait = watch;
+    channel->user = sandbox;
     close_one(&asks[0]);
     close_one(&answers[1]);
     if (child < 0) {
-        close_one(&sandbox->channel.from);
-        close_one(&sandbox->channel.to);
-        return hal_fail(HAL_NO_MEMORY, "cannot create a process for the replay: %s", strerror(error));
+        close_one(&channel->from);
+        close_one(&channel->to);
+        return hal_fail(HAL_NO_MEMORY, "cannot create a process for the replay: %s",
+                        strerror(error));
     }
     /* Neither to be waited for in a call: the child can fill the one, and take back what it wrote
      * into the other, as /proc opens a pipe's ends again. */
-    fcntl(sandbox->channel.to, F_SETFL, O_NONBLOCK);
-    fcntl(sandbox->channel.from, F_SETFL, O_NONBLOCK);
+    fcntl(channel->to, F_SETFL, O_NONBLOCK);
+    fcntl(channel->from, F_SETFL, O_NONBLOCK);
     sandbox->child = child;
     return HAL_OK;
 }

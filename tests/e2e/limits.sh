@@ -97,3 +97,13 @@ run 153 "$bin/hal-capture" -o out.pb.zst -- sh -c 'kill -XFSZ $$'
 trap '' XFSZ
 run 0 "$bin/hal-capture" -o out.pb.zst -- sh -c 'kill -XFSZ $$'
 trap - XFSZ
+
+# ---- The stack ----
+
+# A sandboxed replay needs hardly more than one without a sandbox.
+for most in 64 80 96 112 128 160 192 256 512; do
+    actual=0
+    limited STACK $((most << 10)) "$bin/hal-replay" --trusted trace.pb.zst >stdout 2>stderr || actual=$?
+    [ "$actual" != 0 ] || break
+done
+run 0 limited STACK $(((most + 16) << 10)) "$bin/hal-replay" trace.pb.zst
