@@ -150,10 +150,16 @@ static enum hal_status search(struct msl_compiler *out_compiler)
     if (examine(HAL_MSL_DEFAULT_CLANG, out_compiler) == HAL_OK)
         return HAL_OK;
 #endif
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (on_path(names[i], path, sizeof path) && examine(path, out_compiler) == HAL_OK)
+    char why[HAL_MESSAGE_BYTES] = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!on_path(names[i], path, sizeof path))
+            continue;
+        if (examine(path, out_compiler) == HAL_OK)
             return HAL_OK;
-    return hal_fail(HAL_NOT_FOUND, "no compiler for kernels: %s", advice);
+        if (!why[0])
+            snprintf(why, sizeof why, "%s; ", hal_message());
+    }
+    return hal_fail(HAL_NOT_FOUND, "no compiler for kernels: %s%s", why, advice);
 }
 
 /* A slow machine, or a program of thousands of kernels, may need more. */
