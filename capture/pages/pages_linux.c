@@ -2,6 +2,8 @@
 /* Asynchronous write protection of Linux. Older headers lack constants of its stable interface. */
 #include "capture/pages/pages.h"
 
+#include "hal/base/os.h"
+
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <string.h>
@@ -160,20 +162,17 @@ static bool sees_what_it_should(const struct capture_pages *pages, uint8_t *memo
 static bool try_out(const struct capture_pages *pages)
 {
     const size_t bytes = 4 * pages->page_bytes;
-    const int object = memfd_create("hal-capture-test", MFD_CLOEXEC);
-    if (object < 0)
+    int object;
+    if (hal_shared_memory("hal-capture-test", bytes, &object) != HAL_OK)
         return false;
-    bool works = false;
-    if (ftruncate(object, (off_t)bytes) == 0) {
-        uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
-        uint8_t *other = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
-        if (memory != MAP_FAILED && other != MAP_FAILED)
-            works = sees_what_it_should(pages, memory, other);
-        if (memory != MAP_FAILED)
-            munmap(memory, bytes);
-        if (other != MAP_FAILED)
-            munmap(other, bytes);
-    }
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    uint8_t *other = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    const bool works =
+        memory != MAP_FAILED && other != MAP_FAILED && sees_what_it_should(pages, memory, other);
+    if (memory != MAP_FAILED)
+        munmap(memory, bytes);
+    if (other != MAP_FAILED)
+        munmap(other, bytes);
     close(object);
     return works;
 }

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -107,25 +106,6 @@ static enum hal_status check_room(int descriptor, const char *path, uint64_t lea
                     (unsigned long long)least);
 }
 
-static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t bytes)
-{
-    struct hal_size_guard guard;
-    hal_size_guard_enter(&guard);
-    const int error = ftruncate(sidecar->object.number, (off_t)bytes) == 0 ? 0 : errno;
-    hal_size_guard_leave(&guard);
-    struct rlimit limit;
-    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
-        return hal_fail(HAL_NO_MEMORY,
-                        "the sidecar '%s' cannot have %s: the file size limit is %llu",
-                        sidecar->path, hal_count((unsigned long long)bytes, "byte", "bytes").text,
-                        (unsigned long long)limit.rlim_cur);
-    if (error)
-        return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' cannot have %s: %s", sidecar->path,
-                        hal_count((unsigned long long)bytes, "byte", "bytes").text,
-                        strerror(error));
-    return HAL_OK;
-}
-
 static void describe(struct trace_sidecar_header *header, const struct capture_sidecar_desc *desc,
                      uint64_t staging_offset)
 {
@@ -174,7 +154,7 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
     hal_descriptor_take(descriptor, &sidecar.object);
     enum hal_status status = check_room(sidecar.object.number, sidecar.path, desc->least_room);
     if (status == HAL_OK)
-        status = size_file(&sidecar, bytes);
+        status = hal_file_resize(sidecar.object.number, sidecar.path, bytes);
     if (status == HAL_OK)
         status = map_header(&sidecar, header_bytes);
     if (status != HAL_OK) {

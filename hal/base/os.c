@@ -2,6 +2,8 @@
 /* The part of os.h that POSIX alone provides. */
 #include "hal/base/os.h"
 
+#include "hal/base/text.h"
+
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int64_t hal_deadline_ns(int64_t timeout_ns)
@@ -56,6 +59,22 @@ void hal_size_signal_ignore(void)
 void hal_size_signal_restore(void)
 {
     sigaction(SIGXFSZ, &size_action_before, NULL);
+}
+
+enum hal_status hal_file_resize(int file, const char *name, uint64_t bytes)
+{
+    struct hal_size_guard guard;
+    struct rlimit limit;
+    hal_size_guard_enter(&guard);
+    const int error = bytes > LONG_MAX ? EFBIG : ftruncate(file, (off_t)bytes) == 0 ? 0 : errno;
+    hal_size_guard_leave(&guard);
+    const struct hal_counted size = hal_count(bytes, "byte", "bytes");
+    if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+        return hal_fail(HAL_NO_MEMORY, "'%s' cannot have %s: the file size limit is %llu", name,
+                        size.text, (unsigned long long)limit.rlim_cur);
+    if (error)
+        return hal_fail(HAL_NO_MEMORY, "'%s' cannot have %s: %s", name, size.text, strerror(error));
+    return HAL_OK;
 }
 
 void hal_thread_name(char *out_name, size_t bytes)

@@ -114,6 +114,10 @@ HAL_API void hal_size_guard_leave(const struct hal_size_guard *guard);
 HAL_API void hal_size_signal_ignore(void);
 HAL_API void hal_size_signal_restore(void);
 
+/* Makes the file, or the memory object, that long: with the guard. `name` is
+ * for the message of HAL_NO_MEMORY. */
+HAL_API enum hal_status hal_file_resize(int file, const char *name, uint64_t bytes) HAL_CHECKED;
+
 /* Reserves space for the range of the file, on disk or in memory, so that writing it cannot fail
  * for lack of space. Preserves its bytes. Returns an error number, or 0. */
 HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);

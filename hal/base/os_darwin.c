@@ -99,15 +99,12 @@ enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_des
         return hal_fail(HAL_NO_MEMORY, "cannot create the memory object '%s': %s", name,
                         strerror(errno));
     shm_unlink(unique);
-    if (bytes > (uint64_t)LONG_MAX || ftruncate(descriptor, (off_t)bytes) != 0) {
-        const int error = bytes > (uint64_t)LONG_MAX ? EFBIG : errno;
+    const enum hal_status status = hal_file_resize(descriptor, name, bytes);
+    if (status != HAL_OK)
         close(descriptor);
-        return hal_fail(HAL_NO_MEMORY, "cannot reserve %s for '%s': %s",
-                        hal_count((unsigned long long)bytes, "byte", "bytes").text, name,
-                        strerror(error));
-    }
-    *out_descriptor = descriptor;
-    return HAL_OK;
+    else
+        *out_descriptor = descriptor;
+    return status;
 }
 
 bool hal_pipe(int out_ends[2])

@@ -119,24 +119,16 @@ static enum hal_status create_object(const char *name, int *out_descriptor)
     return HAL_OK;
 }
 
-static enum hal_status close_and_fail(int descriptor, const char *name, uint64_t bytes, int error)
-{
-    close(descriptor);
-    return hal_fail(HAL_NO_MEMORY, "cannot reserve %s for '%s': %s",
-                    hal_count((unsigned long long)bytes, "byte", "bytes").text, name,
-                    strerror(error));
-}
-
 enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
 {
     int descriptor;
     HAL_TRY(create_object(name, &descriptor));
-    if (bytes > (uint64_t)LONG_MAX)
-        return close_and_fail(descriptor, name, bytes, EFBIG);
-    if (ftruncate(descriptor, (off_t)bytes) != 0)
-        return close_and_fail(descriptor, name, bytes, errno);
-    *out_descriptor = descriptor;
-    return HAL_OK;
+    const enum hal_status status = hal_file_resize(descriptor, name, bytes);
+    if (status != HAL_OK)
+        close(descriptor);
+    else
+        *out_descriptor = descriptor;
+    return status;
 }
 
 bool hal_pipe(int out_ends[2])

@@ -235,6 +235,41 @@ TEST(a_full_file_ends_recording_and_nothing_else)
     assert_int_equal(status_of(child), 0);
 }
 
+/* Memory of buffers counts as files do, whether a capture runs or not. */
+static void create_beyond_the_limit(void)
+{
+    struct hal_device *device;
+    struct hal_buffer *buffer;
+    const struct rlimit limit = {8 * MIB, RLIM_INFINITY};
+    const struct hal_profiling_options options = {.file = path};
+    CHILD_EXPECT(hal_device_open("cpu", &device) == HAL_OK);
+    CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    for (int captured = 0; captured < 2; captured++) {
+        CHILD_EXPECT(!captured ||
+                     hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
+        const struct hal_buffer_desc large = {.label = "large", .bytes = 16 * MIB};
+        const enum hal_status status = hal_buffer_create(device, &large, &buffer);
+        CHILD_EXPECT(status == HAL_NO_MEMORY);
+        CHILD_EXPECT(strstr(hal_message(), "'large'") && strstr(hal_message(), "16777216 bytes") &&
+                     strstr(hal_message(), "the file size limit is 8388608"));
+        CHILD_EXPECT(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
+                     HAL_OK);
+        hal_buffer_release(buffer);
+    }
+    CHILD_EXPECT(hal_device_profiling_end(device) == HAL_OK);
+    hal_device_release(device);
+}
+
+TEST(a_buffer_beyond_the_file_size_limit_is_refused)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        create_beyond_the_limit();
+        exit(0);
+    }
+    assert_int_equal(status_of(child), 0);
+}
+
 /* The same without another capture after it: what is in the file is readable and says so. */
 TEST(a_full_file_is_readable_and_says_that_it_is_incomplete)
 {
