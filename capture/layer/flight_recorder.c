@@ -54,10 +54,8 @@ static enum hal_status begin_next(struct capture *capture, struct trace_writer *
         .first_ticket = atomic_load(&stream->ticket) + 1,
     };
     HAL_TRY(capture_stream_succeed(stream, &successor));
-    enum hal_status status = capture_snapshot(capture);
-    if (status == HAL_OK)
-        status = capture_stream_flush(stream);
-    capture_stream_share(stream, status == HAL_OK);
+    const enum hal_status status = capture_snapshot(capture);
+    HAL_TRY(capture_stream_share(stream, status == HAL_OK));
     return status;
 }
 

@@ -32,12 +32,17 @@ static void store_into(struct capture_drain *drain, struct trace_writer *writer,
         capture_drain_fail(drain, status);
 }
 
+static bool next_is_alone(const struct capture_stream *stream)
+{
+    return atomic_load_explicit(&stream->sidecar.header->next_alone, memory_order_relaxed) != 0;
+}
+
 /* The file, or both of a flight recorder; NULL: no more. */
 static struct trace_writer *writer_at(const struct capture_drain *drain, unsigned index)
 {
     const struct capture_stream *stream = drain->stream;
     struct trace_writer *writers[3] = {stream->writer, stream->next.writer, NULL};
-    return writers[index + atomic_load_explicit(&stream->next_alone, memory_order_relaxed)];
+    return writers[index + next_is_alone(stream)];
 }
 
 static void store_run(struct capture_drain *drain, const struct capture_thread *thread,

@@ -229,18 +229,21 @@ enum hal_status capture_stream_succeed(struct capture_stream *stream,
                                        const struct capture_successor *successor)
 {
     struct capture_successor coming = *successor;
-    atomic_store(&stream->next_alone, true);
+    atomic_store(&stream->sidecar.header->next_alone, true);
     atomic_store(&stream->coming, &coming);
     return capture_stream_flush(stream);
 }
 
 /* What only the second file has does not count as lost for the first. */
-void capture_stream_share(struct capture_stream *stream, bool works)
+enum hal_status capture_stream_share(struct capture_stream *stream, bool works)
 {
+    struct trace_sidecar_header *header = stream->sidecar.header;
+    HAL_TRY(capture_stream_flush(stream));
     const uint64_t last = atomic_load(&stream->ticket);
-    stream->sidecar.header->skipped_tickets += last + 1 - stream->next.first_ticket;
+    header->skipped_tickets += last + 1 - stream->next.first_ticket;
     stream->next.skipped_tickets = stream->next.first_ticket - 1;
     stream->next.broken = !works;
     atomic_store(&stream->budget_used, 0);
-    atomic_store(&stream->next_alone, false);
+    atomic_store(&header->next_alone, false);
+    return HAL_OK;
 }

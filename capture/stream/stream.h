@@ -125,10 +125,9 @@ struct capture_stream {
     struct trace_writer *writer;
     struct capture_successor next; /* owned by the writer thread; no writer: none */
     struct capture_successor *_Atomic coming;
-    _Atomic bool next_alone; /* the first file receives nothing */
-    bool keeps_tables;       /* set before the writer thread starts */
-    bool has_file;           /* it has a name: without one nothing can be recovered */
-    bool file_failed;        /* writer: the sidecar keeps what the file lacks */
+    bool keeps_tables; /* set before the writer thread starts */
+    bool has_file;     /* it has a name: without one nothing can be recovered */
+    bool file_failed;  /* writer: the sidecar keeps what the file lacks */
     pthread_t writer_thread;
     bool writer_runs;
     _Atomic uint32_t state;    /* enum capture_writer_state; the writer waits on it */
@@ -157,8 +156,9 @@ enum hal_status capture_stream_flush(struct capture_stream *stream) HAL_CHECKED;
  * first file. Takes ownership of the writer. Blocks. */
 enum hal_status capture_stream_succeed(struct capture_stream *stream,
                                        const struct capture_successor *successor) HAL_CHECKED;
-/* Ends the exclusive part. Without `works` the successor never replaces the first file. */
-void capture_stream_share(struct capture_stream *stream, bool works);
+/* Ends the exclusive part, once it is in the successor. Without `works` that never replaces the
+ * first file. Returns the error, after which the first file receives nothing more. Blocks. */
+enum hal_status capture_stream_share(struct capture_stream *stream, bool works) HAL_CHECKED;
 
 /* Drains, closes the file and frees everything. No thread may be using the stream. Returns the
  * first error. Accepts a stream that was only opened, or zeroed. */

@@ -121,7 +121,7 @@ static enum hal_status take_slot(struct trace_orphan *orphan,
     const struct trace_ring_slot *slot = &header->slots[index];
     const struct trace_ring_durable *durable = &slot->durable[header->durable_index];
     const uint64_t rings_end = header->rings_offset + header->rings_bytes;
-    if (slot->state != TRACE_RING_LIVE)
+    if (slot->state != TRACE_RING_LIVE || orphan->next_alone)
         return HAL_OK;
     if (!slot->bytes || slot->offset < header->rings_offset ||
         !hal_range_fits(slot->offset, slot->bytes, rings_end) || slot->thread == 0 ||
@@ -156,6 +156,7 @@ static void take_header(struct trace_orphan *orphan, const struct trace_sidecar_
     orphan->process_id = header->process_id;
     orphan->start_ns = header->start_ns;
     orphan->file_bytes = header->durable_file_bytes[header->durable_index];
+    orphan->next_alone = header->next_alone != 0;
     orphan->skipped_tickets = header->skipped_tickets;
     orphan->successor_start_ns = header->successor.start_ns;
     orphan->successor_skipped_tickets = header->successor.skipped_tickets;

@@ -30,6 +30,7 @@ struct trace_orphan {
     uint64_t lost_records;
     uint64_t skipped_tickets;
     uint64_t file_bytes; /* size of the trace that the capture has accounted for */
+    bool next_alone;     /* the rings have nothing of the trace, only of the file to follow it */
     /* The same for the file that was taking the trace's name; 0: none. */
     int64_t successor_start_ns;
     uint64_t successor_skipped_tickets, successor_file_bytes;

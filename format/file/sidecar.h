@@ -76,6 +76,8 @@ struct trace_sidecar_header {
     uint64_t rings_offset, rings_bytes;
     /* How much the file holds of all rings: one store of the index switches to the next state. */
     _Atomic uint32_t durable_index;
+    _Atomic uint32_t next_alone; /* a flight recorder's next file begins: what the rings have beyond
+                                    the durable positions is for that file only */
     uint64_t durable_file_bytes[2];
     uint64_t skipped_tickets; /* never in this trace: in a flight recorder's other files */
     struct trace_sidecar_successor successor;

@@ -2,6 +2,7 @@
 /* The flight recorder: the file holds the end of the run, begins with what was there, replays by
  * itself, and outlives the process. */
 #include "format/file/recover.h"
+#include "hal/base/log.h"
 #include "replay/replay.h"
 #include "tests/support/captured.h"
 #include "tests/support/folder.h"
@@ -10,7 +11,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -363,6 +369,91 @@ TEST(nothing_is_lost_when_the_process_is_killed)
     captured_close(&captured);
     assert_replays(path);
 }
+
+/* ---- Checkpoints that do not end ---------------------------------------------------------- */
+
+/* What only the device sees is copied for a checkpoint, after all objects were recorded. */
+static struct hal_buffer *unseen_buffer(struct hal_device *device)
+{
+    struct hal_buffer *buffer;
+    const struct hal_buffer_desc desc = {
+        .label = "unseen", .bytes = BYTES, .memory = HAL_MEMORY_DEVICE_LOCAL};
+    assert_ok(hal_buffer_create(device, &desc, &buffer));
+    return buffer;
+}
+
+static void count_lines(void *user, enum hal_log_level level, const char *text)
+{
+    (void)level;
+    *(unsigned *)user += strstr(text, "the file size limit is") != NULL;
+}
+
+/* The copies' memory is more than the process may have: the recording goes on as it was. */
+TEST(a_checkpoint_without_memory_changes_nothing)
+{
+    int status;
+    const pid_t child = test_fork();
+    if (child == 0) {
+        struct work work;
+        unsigned warnings = 0;
+        const struct rlimit limit = {8 << 20, RLIM_INFINITY};
+        hal_log_set_sink(count_lines, &warnings);
+        begin(&work, "cpu?threads=1");
+        struct hal_buffer *unseen = unseen_buffer(work.device);
+        record_last(work.device);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        while (warnings == 0)
+            step(&work);
+        for (int i = 0; i < 20; i++)
+            step(&work);
+        assert_ok(hal_device_profiling_end(work.device));
+        hal_buffer_release(unseen);
+        end(&work);
+        assert_int_equal(assert_holds_the_end(path, work.steps - 1, false), 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_replays(path);
+}
+
+#ifdef __linux__
+static unsigned copies_until_killed; /* 0: as many as there are */
+
+/* Instead of the C library's: the process is killed as a checkpoint creates memory for copies. */
+__attribute__((visibility("default"))) int memfd_create(const char *name, unsigned flags)
+{
+    if (copies_until_killed && --copies_until_killed == 0)
+        raise(SIGKILL);
+    return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+/* Killed while the next file begins: the file with the name is recovered as it was before. The
+ * first checkpoint has no file that would replace it. */
+TEST(a_process_killed_in_a_checkpoint_leaves_the_file_before_it)
+{
+    for (unsigned checkpoint = 1; checkpoint <= CHECKPOINTS; checkpoint++) {
+        struct trace_recovered recovered;
+        int status;
+        const pid_t child = test_fork();
+        if (child == 0) {
+            struct work work;
+            setenv("HAL_DEVICE_PROFILING_SIDECAR", folder.path, 1);
+            begin(&work, "cpu?threads=1");
+            unseen_buffer(work.device);
+            record_last(work.device);
+            copies_until_killed = checkpoint;
+            for (;;)
+                step(&work);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        assert_ok(trace_recover(&(struct trace_recover_options){.path = path}, &recovered));
+        assert_replays(path);
+        remove_traces(NULL);
+    }
+}
+#endif
 
 TEST(wrong_times_are_refused)
 {
