@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-trace verify: reads every byte and checks it against the file's own metadata. */
+/* hal-trace verify: reads every byte and checks it against the file's own metadata, and the events
+ * against each other. */
+#include "format/analysis/lifetimes.h"
 #include "format/tool/support/tool.h"
 
 #include "hal/base/text.h"
@@ -15,7 +17,8 @@ enum { MOST_DESCRIBED = 20 };
 struct verify {
     struct trace_reader *reader;
     uint64_t chunks, events, contents, content_bytes;
-    uint64_t damaged_chunks, damaged_contents;
+    uint64_t damaged_chunks, damaged_contents, contradictions;
+    struct trace_lifetimes lifetimes;
     struct trace_missing missing; /* in other traces, and not looked at */
     bool out_of_memory;
     char last[HAL_MESSAGE_BYTES]; /* described: a damaged frame has many contents */
@@ -37,6 +40,39 @@ static void describe(struct verify *v, uint64_t *count, enum hal_status status)
         tool_error("further damage is counted but not described");
 }
 
+static void take_lifetimes(struct verify *v, const struct trace_chunk *chunk)
+{
+    const struct trace_event *event = chunk->events;
+    for (uint32_t i = 0; i < chunk->event_count && !v->out_of_memory; i++) {
+        const struct trace_event *next = trace_next_event(event);
+        const enum hal_status status =
+            trace_lifetimes_take(&v->lifetimes, event, (const void *)next);
+        if (status != HAL_OK)
+            describe(v, &v->contradictions, status);
+        if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
+            next = (const void *)((const uint8_t *)next +
+                                  TRACE_AS(trace_command_buffer_seal, event)->segment_bytes);
+        event = next;
+    }
+}
+
+static void describe_contradiction(void *user, enum hal_status status)
+{
+    struct verify *v = user;
+    describe(v, &v->contradictions, status);
+}
+
+/* Where events are missing, an object may lack its creation. */
+static void verify_lifetimes(struct verify *v)
+{
+    const struct trace_health *health = trace_reader_health(v->reader);
+    const bool is_whole = health && health->status == HAL_OK && !health->lost_records &&
+                          !*trace_reader_truncated(v->reader) && !v->damaged_chunks &&
+                          !trace_reader_header(v->reader)->view_only[0];
+    trace_lifetimes_check(&v->lifetimes, is_whole, describe_contradiction, v);
+    trace_lifetimes_finish(&v->lifetimes);
+}
+
 static void verify_chunks(struct verify *v)
 {
     const size_t count = trace_reader_chunk_count(v->reader);
@@ -46,6 +82,7 @@ static void verify_chunks(struct verify *v)
         if (status == HAL_OK) {
             v->chunks++;
             v->events += chunk.event_count;
+            take_lifetimes(v, &chunk);
             trace_chunk_free(&chunk);
         } else {
             describe(v, &v->damaged_chunks, status);
@@ -95,12 +132,12 @@ static void print_json(struct trace_text *text, const char *path, const struct v
     trace_json_open(text, '{');
     trace_json_member_text(text, "file", path);
     trace_json_member_bool(text, "good", good);
-    static const char *const keys[] = {"chunks",           "events",         "contents",
-                                       "content_bytes",    "damaged_chunks", "damaged_contents",
-                                       "missing_contents", "missing_bytes"};
-    const uint64_t values[] = {v->chunks,           v->events,         v->contents,
-                               v->content_bytes,    v->damaged_chunks, v->damaged_contents,
-                               v->missing.contents, v->missing.bytes};
+    static const char *const keys[] = {"chunks",         "events",           "contents",
+                                       "content_bytes",  "damaged_chunks",   "damaged_contents",
+                                       "contradictions", "missing_contents", "missing_bytes"};
+    const uint64_t values[] = {v->chunks,         v->events,           v->contents,
+                               v->content_bytes,  v->damaged_chunks,   v->damaged_contents,
+                               v->contradictions, v->missing.contents, v->missing.bytes};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         trace_json_member_u64(text, keys[i], values[i]);
     }
@@ -123,6 +160,9 @@ static void print_text(struct trace_text *text, const struct verify *v, bool goo
         trace_text_printf(text, "; damaged: %s, %s",
                           hal_count(v->damaged_chunks, "chunk", "chunks").text,
                           hal_count(v->damaged_contents, "content", "contents").text);
+    if (v->contradictions)
+        trace_text_printf(text, "; %s",
+                          hal_count(v->contradictions, "contradiction", "contradictions").text);
     if (v->missing.contents)
         trace_text_printf(text, "; not checked: %s of %s that are in another trace (--base=TRACE)",
                           hal_count(v->missing.contents, "content", "contents").text,
@@ -145,9 +185,10 @@ static int verify(const char *path, const struct tool_bases *bases, bool as_json
                         trace_reader_chunk_count(v.reader) +
                             trace_reader_counts(v.reader)->contents);
     verify_chunks(&v);
+    verify_lifetimes(&v);
     verify_contents(&v);
     tool_progress_end(&v.progress);
-    const bool good = !*truncated && !v.damaged_chunks && !v.damaged_contents;
+    const bool good = !*truncated && !v.damaged_chunks && !v.damaged_contents && !v.contradictions;
     if (as_json)
         print_json(&text, path, &v, good);
     else
@@ -189,7 +230,8 @@ const struct tool_command tool_verify = {
     .usage =
         "usage: hal-trace verify [--json] [--base=TRACE] FILE\n"
         "\n"
-        "Reads all events and contents, and checks sizes, references, checksums and digests.\n"
+        "Reads all events and contents, and checks sizes, references, checksums and digests, and\n"
+        "that no events contradict each other: an object that is created twice, for example.\n"
         "The exit status is 3 if anything is damaged or missing, after everything was checked.\n",
     .options = options,
     .run = run,

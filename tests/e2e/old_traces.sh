@@ -9,6 +9,15 @@
 . "$(dirname "$0")/lib.sh"
 traces=$root/tests/traces
 checked=0
+
+# intact TRACE: nothing is damaged. What is made up, or of random events, has contradictions.
+intact()
+{
+    "$bin/hal-trace" verify --json "$1" >stdout 2>/dev/null || :
+    says stdout '"damaged_chunks":0,"damaged_contents":0,'
+    says stdout '"truncated":""'
+}
+
 for trace in "$traces"/*.pb.zst; do
     name=$(basename "$trace" .pb.zst)
     checked=$((checked + 1))
@@ -19,13 +28,13 @@ for trace in "$traces"/*.pb.zst; do
         continue
         ;;
     esac
-    run 0 "$bin/hal-trace" verify "$trace"
+    intact "$trace"
     run 0 "$bin/hal-trace" export --format=jsonl "$trace"
     cmp stdout "$traces/$name.jsonl" || fail "$name: other events than were written"
     run 0 "$bin/hal-trace" recompress -f -o again.pb.zst "$trace"
     run 0 "$bin/hal-trace" export --format=jsonl again.pb.zst
     cmp stdout "$traces/$name.jsonl" || fail "$name: other events after hal-trace recompress"
     run 0 "$bin/hal-trace" strip --reads-only -f -o again.pb.zst "$trace"
-    run 0 "$bin/hal-trace" verify again.pb.zst
+    intact again.pb.zst
 done
 [ "$checked" -ge 10 ] || fail "only $checked traces in $traces"

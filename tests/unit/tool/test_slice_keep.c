@@ -44,15 +44,17 @@ static void record_unsupported(struct trace_builder *b, uint64_t commands, enum 
 static void record_layout(struct trace_builder *b, uint64_t layout, uint64_t set)
 {
     const struct trace_set_layout_create of_set = {
-        .head = {.kind = TRACE_SET_LAYOUT_CREATE, .bytes = sizeof of_set}, .layout = set};
+        .head = {.kind = TRACE_SET_LAYOUT_CREATE, .bytes = sizeof of_set, .ticket = b->ticket++},
+        .layout = set};
     const struct {
         struct trace_pipeline_layout_create record;
         uint64_t set;
-    } of_pipeline = {
-        .record = {.head = {.kind = TRACE_PIPELINE_LAYOUT_CREATE, .bytes = sizeof of_pipeline},
-                   .layout = layout,
-                   .set_count = 1},
-        .set = set};
+    } of_pipeline = {.record = {.head = {.kind = TRACE_PIPELINE_LAYOUT_CREATE,
+                                         .bytes = sizeof of_pipeline,
+                                         .ticket = b->ticket++},
+                                .layout = layout,
+                                .set_count = 1},
+                     .set = set};
     builder_record(b, &of_set.head);
     builder_record(b, &of_pipeline.record.head);
 }

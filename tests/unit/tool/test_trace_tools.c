@@ -134,6 +134,25 @@ TEST(verify_likes_what_is_whole)
 }
 
 /* Any byte that is changed is noticed: one in each 64. */
+TEST(verify_sees_events_that_contradict_each_other)
+{
+    struct trace_builder b;
+    char twice[PATH_MAX];
+    builder_open(&b, test_folder_file(&folder, "twice.pb.zst", twice), NULL);
+    builder_buffer_create(&b, BUFFER, "out", 256);
+    builder_buffer_create(&b, BUFFER, "out", 256);
+    builder_host_read(&b, BUFFER + 1, 0, "abcd", 4);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(run("hal-trace verify twice.pb.zst 2>&1"), 3);
+    says("buffer 1 is created twice");
+    says("object 2 is never created");
+    says("NOT GOOD: ");
+    says("; 2 contradictions");
+    assert_int_equal(run("hal-trace verify --json twice.pb.zst 2>/dev/null"), 3);
+    says("\"good\":false");
+    says("\"contradictions\":2");
+}
+
 TEST(verify_sees_every_changed_byte)
 {
     struct stat status;
