@@ -40,11 +40,27 @@ static void describe(struct verify *v, uint64_t *count, enum hal_status status)
         tool_error("further damage is counted but not described");
 }
 
-static void take_lifetimes(struct verify *v, const struct trace_chunk *chunk)
+/* The event says what size its contents have, and the contents have their own. */
+static void check_sizes(struct verify *v, const struct trace_event *event)
+{
+    struct trace_event *record = (struct trace_event *)(uintptr_t)event;
+    uint64_t wanted, size;
+    const uint64_t *content;
+    for (uint32_t i = 0; (content = trace_record_content(record, i, &wanted)); i++) {
+        if (*content && trace_reader_content_size(v->reader, *content, &size) == HAL_OK &&
+            size != wanted)
+            describe(v, &v->contradictions,
+                     hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %s, an event says %" PRIu64,
+                              *content, hal_count(size, "byte", "bytes").text, wanted));
+    }
+}
+
+static void take_events(struct verify *v, const struct trace_chunk *chunk)
 {
     const struct trace_event *event = chunk->events;
     for (uint32_t i = 0; i < chunk->event_count && !v->out_of_memory; i++) {
         const struct trace_event *next = trace_next_event(event);
+        check_sizes(v, event);
         const enum hal_status status =
             trace_lifetimes_take(&v->lifetimes, event, (const void *)next);
         if (status != HAL_OK)
@@ -82,7 +98,7 @@ static void verify_chunks(struct verify *v)
         if (status == HAL_OK) {
             v->chunks++;
             v->events += chunk.event_count;
-            take_lifetimes(v, &chunk);
+            take_events(v, &chunk);
             trace_chunk_free(&chunk);
         } else {
             describe(v, &v->damaged_chunks, status);
