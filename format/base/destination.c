@@ -134,7 +134,8 @@ static enum hal_status create(struct trace_destination *destination)
         return cannot_create(destination->path);
     hal_descriptor_take(descriptor, &destination->file);
     /* On a file system without locks, concurrent writers look like old files. */
-    (void)flock(destination->file.number, LOCK_EX | LOCK_NB);
+    if (flock(destination->file.number, LOCK_EX | LOCK_NB) == 0)
+        destination->locked_by = (long)getpid();
     return HAL_OK;
 }
 
@@ -261,6 +262,13 @@ enum hal_status trace_destination_publish(struct trace_destination *destination)
     return status;
 }
 
+/* Closing the file is not enough: a child of this process may have it open, too. */
+static void unlock(const struct trace_destination *destination)
+{
+    if (destination->locked_by == (long)getpid() && hal_descriptor_holds(&destination->file))
+        (void)flock(destination->file.number, LOCK_UN);
+}
+
 enum hal_status trace_destination_close(struct trace_destination *destination)
 {
     enum hal_status status = HAL_OK;
@@ -268,6 +276,7 @@ enum hal_status trace_destination_close(struct trace_destination *destination)
         (void)!ftruncate(destination->file.number, 0);
     if (destination->temporary && !destination->is_nameless)
         unlink(destination->temporary);
+    unlock(destination);
     const int error = destination->file.is_open ? hal_descriptor_close(&destination->file) : 0;
     if (error)
         status = hal_fail(HAL_IO, "cannot close '%s': %s", destination->path, strerror(error));

@@ -11,6 +11,7 @@
 
 struct trace_destination {
     struct hal_descriptor file; /* the program around a capture may close it */
+    long locked_by;             /* the process; 0: none */
     char *path;
     char *temporary;                /* NULL: published */
     bool force, is_nameless;        /* nameless: `temporary` does not exist until it is published */

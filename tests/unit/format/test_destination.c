@@ -5,11 +5,13 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/mortal.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LONGEST_NAME = 255 };
@@ -175,6 +177,46 @@ TEST(a_file_that_is_being_written_is_not_replaced)
     assert_ok(trace_destination_close(&third));
     assert_int_equal(count_files(), 1);
     unlink("shared");
+}
+
+static int end_of(pid_t process)
+{
+    int status = -1;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return status;
+}
+
+/* A child has the file open, too, and may close it first. */
+TEST(a_child_keeps_no_file_locked)
+{
+    for (int closes = 0; closes < 2; closes++) {
+        struct trace_destination first, second;
+        int ends[2];
+        char done;
+        make_file("shared", "old");
+        assert_ok(trace_destination_open("shared", true, &first));
+        assert_ok(trace_destination_publish(&first));
+        assert_int_equal(pipe(ends), 0);
+        const pid_t child = test_fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            close(ends[1]);
+            const bool good = !closes || trace_destination_close(&first) == HAL_OK;
+            _exit(good && (closes || read(ends[0], &done, 1) == 0) ? 0 : 1);
+        }
+        close(ends[0]);
+        if (closes) {
+            assert_int_equal(end_of(child), 0);
+            assert_fails(trace_destination_open("shared", true, &second), HAL_EXISTS, "is writing");
+        }
+        assert_ok(trace_destination_close(&first));
+        assert_ok(trace_destination_open("shared", true, &second));
+        assert_ok(trace_destination_close(&second));
+        close(ends[1]);
+        if (!closes)
+            assert_int_equal(end_of(child), 0);
+        unlink("shared");
+    }
 }
 
 /* ---- What is no file ---- */
