@@ -345,7 +345,8 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         int64_t timeout_ns) HAL_CHECKED;
 enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns) HAL_CHECKED;
 
-/* Makes a checkpoint of the running capture, if it makes any; HAL_TIMEOUT changes nothing. */
+/* Makes a checkpoint of the running capture, if it makes any, unless another thread is beginning,
+ * flushing or ending a capture; HAL_TIMEOUT changes nothing. */
 enum hal_status hal_profiling_checkpoint_now(struct hal_device *device,
                                              int64_t timeout_ns) HAL_CHECKED;
 

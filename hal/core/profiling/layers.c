@@ -53,6 +53,13 @@ static void take_turn(struct hal_device *device)
     (void)try_turn(device, HAL_FOREVER);
 }
 
+static enum hal_status late_turn(const struct hal_device *device)
+{
+    return hal_fail(HAL_TIMEOUT,
+                    "another thread is beginning, flushing or ending a capture of '%s'",
+                    device->info.uri);
+}
+
 static void end_turn(struct hal_device *device)
 {
     pthread_mutex_lock(&device->profiling_lock);
@@ -169,7 +176,9 @@ static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns
 enum hal_status hal_profiling_checkpoint_now(struct hal_device *device, int64_t timeout_ns)
 {
     enum hal_status status = HAL_OK;
-    take_turn(device);
+    /* Whose turn it is may wait for the work of this very thread, and completes the file itself. */
+    if (!try_turn(device, 0))
+        return HAL_OK;
     if (device->layer && device->layer->checkpoint) {
         status = close_chain(device, timeout_ns);
         if (status == HAL_OK) {
@@ -355,16 +364,21 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         const struct hal_profiling_options *options,
                                         int64_t timeout_ns)
 {
-    take_turn(device);
-    const enum hal_status status = begin_capture(device, options, true, timeout_ns);
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    if (!try_turn(device, deadline_ns))
+        return late_turn(device);
+    const enum hal_status status = begin_capture(device, options, true, time_left(deadline_ns));
     end_turn(device);
     return status;
 }
 
 enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns)
 {
-    take_turn(device);
-    const enum hal_status status = device->layer ? end_capture(device, timeout_ns) : HAL_OK;
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    if (!try_turn(device, deadline_ns))
+        return late_turn(device);
+    const enum hal_status status =
+        device->layer ? end_capture(device, time_left(deadline_ns)) : HAL_OK;
     end_turn(device);
     return status;
 }
@@ -376,11 +390,7 @@ static enum hal_status enter_turn(struct hal_device *device, int64_t deadline_ns
 {
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_device_check_here(device));
-    if (try_turn(device, deadline_ns))
-        return HAL_OK;
-    return hal_fail(HAL_TIMEOUT,
-                    "another thread is beginning, flushing or ending a capture of '%s'",
-                    device->info.uri);
+    return try_turn(device, deadline_ns) ? HAL_OK : late_turn(device);
 }
 
 static enum hal_status not_captured(const struct hal_device *device)

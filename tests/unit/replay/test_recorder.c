@@ -286,6 +286,52 @@ TEST(a_flush_gives_up_and_another_leaves_no_gap)
     assert_replays(second);
 }
 
+struct ending {
+    struct hal_device *device;
+    enum hal_status (*how)(struct hal_device *device);
+    enum hal_status status;
+};
+
+static void *end_it(void *user)
+{
+    struct ending *ending = user;
+    ending->status = ending->how(ending->device);
+    return NULL;
+}
+
+/* Work in flight waits for a submission of this thread, at which a checkpoint is due. */
+TEST(a_submission_passes_while_another_thread_ends_the_capture)
+{
+    static enum hal_status (*const ways[])(struct hal_device *) = {hal_device_profiling_flush,
+                                                                   hal_device_profiling_end};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct work work;
+        pthread_t thread;
+        begin(&work, "cpu?threads=1");
+        struct hal_semaphore *gate = fixture_semaphore(work.device, "the gate", 0);
+        record_last(work.device);
+        assert_ok(fixture_submit(work.device, NULL, gate, 1, work.done, 1));
+        setenv("HAL_DEVICE_PROFILING_WAIT", "10s", 1);
+        struct ending ending = {.device = work.device, .how = ways[i]};
+        assert_int_equal(pthread_create(&thread, NULL, end_it, &ending), 0);
+        while (hal_device_profiling_begin(work.device, NULL, 0) != HAL_TIMEOUT)
+            sched_yield();
+        const int64_t due_ns = hal_clock_ns() + 2 * period_ns;
+        while (hal_clock_ns() < due_ns)
+            sched_yield();
+        assert_ok(fixture_submit(work.device, NULL, NULL, 0, gate, 1));
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(ending.status, HAL_OK);
+        unsetenv("HAL_DEVICE_PROFILING_WAIT");
+        if (ways[i] == hal_device_profiling_flush)
+            assert_ok(hal_device_profiling_end(work.device));
+        hal_semaphore_release(gate);
+        end(&work);
+        unlink(path);
+        unlink(second);
+    }
+}
+
 static void *run_beside(void *device)
 {
     struct work work;
