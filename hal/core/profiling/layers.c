@@ -456,9 +456,11 @@ static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
 
 enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t timeout_ns)
 {
-    take_turn(device);
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    if (!try_turn(device, deadline_ns))
+        return late_turn(device);
     const bool records = device->layer && device->layer->checkpoint;
-    const enum hal_status status = records ? write_out(device, timeout_ns) : HAL_OK;
+    const enum hal_status status = records ? write_out(device, time_left(deadline_ns)) : HAL_OK;
     end_turn(device);
     return status;
 }

@@ -299,17 +299,24 @@ static void *end_it(void *user)
     return NULL;
 }
 
-/* Work in flight waits for a submission of this thread, at which a checkpoint is due. */
+/* Work in flight waits for a submission of this thread, at which a checkpoint is due, or what the
+ * signal asks for. */
 TEST(a_submission_passes_while_another_thread_ends_the_capture)
 {
-    static enum hal_status (*const ways[])(struct hal_device *) = {hal_device_profiling_flush,
-                                                                   hal_device_profiling_end};
+    static enum hal_status (*const ways[])(struct hal_device *) = {
+        hal_device_profiling_flush, hal_device_profiling_end, hal_device_profiling_end};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct work work;
         pthread_t thread;
+        const bool signalled = i == 2;
+        if (signalled) {
+            setenv("HAL_DEVICE_PROFILING_LAST", "10ms", 1);
+            setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
+        }
         begin(&work, "cpu?threads=1");
         struct hal_semaphore *gate = fixture_semaphore(work.device, "the gate", 0);
-        record_last(work.device);
+        if (!signalled)
+            record_last(work.device);
         assert_ok(fixture_submit(work.device, NULL, gate, 1, work.done, 1));
         setenv("HAL_DEVICE_PROFILING_WAIT", "10s", 1);
         struct ending ending = {.device = work.device, .how = ways[i]};
@@ -319,6 +326,8 @@ TEST(a_submission_passes_while_another_thread_ends_the_capture)
         const int64_t due_ns = hal_clock_ns() + 2 * period_ns;
         while (hal_clock_ns() < due_ns)
             sched_yield();
+        if (signalled)
+            raise(SIGUSR1);
         assert_ok(fixture_submit(work.device, NULL, NULL, 0, gate, 1));
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(ending.status, HAL_OK);
@@ -327,6 +336,7 @@ TEST(a_submission_passes_while_another_thread_ends_the_capture)
             assert_ok(hal_device_profiling_end(work.device));
         hal_semaphore_release(gate);
         end(&work);
+        signal(SIGUSR1, SIG_DFL);
         unlink(path);
         unlink(second);
     }
