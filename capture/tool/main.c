@@ -212,6 +212,7 @@ static const struct hal_command_line command_line = {
         "\n"
         "The exit status is the program's, 128 + N if signal N ended it, 126 or 127 if it could "
         "not\n"
+        "be started, 2 for wrong arguments and destinations, 3 instead of 0 if a device was not\n"
         "captured or a trace cannot be read. Of doctor: 0, 1 something is broken, 2, 3 the report\n"
         "cannot be written.\n",
     .options = table,

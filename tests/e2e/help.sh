@@ -23,6 +23,14 @@ for program in hal-capture hal-replay hal-trace hal-view; do
     done <examples
     rm -r folder
 
+    # It names the exit statuses that the manual page lists.
+    sed -n '/^\.Sh EXIT STATUS/,/^\.Sh [^E]/s/^\.It \([0-9]*\).*/\1/p' "$root/docs/man/$program.1" >statuses
+    [ "$(grep -c '' statuses)" -ge 4 ] || fail "the page of $program lists no exit statuses"
+    sed -n '/[Ee]xit status/,/Of doctor/p' help | sed 's/Of doctor.*//' >end
+    while IFS= read -r number; do
+        grep -qw "$number" end || fail "$program --help does not mention exit status $number"
+    done <statuses
+
     # Of hal-trace, each command has options of its own.
     for command in $([ "$program" != hal-trace ] || sed -n 's/^  \([a-z]*\)  .*/\1/p' help); do
         run 0 "$program" "$command" --help
