@@ -35,7 +35,8 @@ struct hal_shown {
  * Longer text ends in "..."; NULL is "". */
 HAL_API struct hal_shown hal_shown(const char *foreign);
 
-/* The same for several lines: those behind the first are indented, and pass for nobody's. */
+/* The same for several lines: all but the first are indented, so none looks like a line of the
+ * program itself. */
 HAL_API struct hal_shown hal_shown_lines(const char *foreign);
 
 #endif

@@ -137,7 +137,8 @@ bool hal_wait_set_is_resolved(const struct hal_wait_set *set, enum hal_status *o
     return hal_wait_set_is_fulfilled(set);
 }
 
-/* Who waits for any value waits for the others when a semaphore has failed, maybe in vain. */
+/* A wait for any value continues for the others after a semaphore has failed, perhaps in vain: its
+ * timeout names the failure. */
 static enum hal_status add_failure(enum hal_status status, const struct hal_wait_set *set)
 {
     char name[HAL_OBJECT_NAME_BYTES];

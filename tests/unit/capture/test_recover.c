@@ -884,7 +884,7 @@ static void change_word(const char *file, uint64_t *random)
     close(descriptor);
 }
 
-/* A changed word may be another object's id, which contradicts others: verify tells of that. */
+/* A changed word can turn an object's id into another's, a contradiction that verify reports. */
 static bool is_intact(const char *trace)
 {
     char command[3 * PATH_MAX];

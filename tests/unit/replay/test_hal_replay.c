@@ -127,8 +127,8 @@ TEST_ON(without_reads_nothing_is_proved, struct fixture *fixture)
     fixture_expect(fixture, fixture->out, "1 not recorded");
 }
 
-/* As of a program that is killed: its last work waits for what nobody has signalled. Also a search
- * that runs it twice ends. */
+/* A killed program's trace: its last work waits for a semaphore that nobody has signalled. A search
+ * that runs the work twice ends, too. */
 TEST_ON(unfinished_work_ends_every_kind_of_replay, struct fixture *fixture)
 {
     static char *const ways[] = {
